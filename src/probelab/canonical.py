@@ -52,8 +52,8 @@ def write_atomically(path: Path, data: str | bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(raw)
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
+        Path(aside).chmod(0o644)
+        Path(aside).replace(path)
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise

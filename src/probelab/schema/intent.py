@@ -19,7 +19,7 @@ class Intent(Record):
     chains: list[int] = Field(description="instructions per accumulator and iteration")
     registers: Literal["single", "alternating", "any"] = Field(
         default="any",
-        description="single: each chain stays in one register; alternating: over two; any: reported",
+        description="single: each chain in one register; alternating: over two; any: reported",
     )
     operands: Literal["register", "immediate", "any"] = Field(
         default="any",

@@ -1,0 +1,122 @@
+"""The content-addressed store: what has been made once under a key is never made again.
+
+An entry is a directory `<root>/<station>/<kk>/<key>` that appears by one rename, so a killed
+run leaves no half entry. Its files are read-only and are hard-linked into the results.
+Work really done is logged, one JSON line each, in `<root>/work.jsonl`.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from probelab.errors import DataError
+
+WORK_LOG = "work.jsonl"
+
+_DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+class Store:
+    """A store below `root`; safe to use from several processes at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def _place(self, station: str, key: str) -> Path:
+        return self.root / station / key[:2] / key
+
+    def get(self, station: str, key: str) -> Path | None:
+        """The directory of an entry, or None if there is none."""
+        place = self._place(station, key)
+        return place if place.is_dir() else None
+
+    @contextlib.contextmanager
+    def make(self, station: str, key: str, label: str) -> Iterator[Path]:
+        """A directory to fill; it becomes the entry when the block ends without an error.
+
+        Args:
+            station: the station that does the work.
+            key: digest of all inputs of the work.
+            label: what the work log calls it, usually the variant's id.
+
+        Raises:
+            DataError: if the disk takes no more or can't be written.
+        """
+        place = self._place(station, key)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=".making-"))
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            yield aside
+            for path in aside.rglob("*"):
+                if path.is_file():
+                    path.chmod(0o444)
+            aside.chmod(0o755)
+            # Another process may have been quicker; its entry is as good as this one.
+            with contextlib.suppress(FileExistsError):
+                _rename_directory(aside, place)
+            self._log(station, key, label)
+        except OSError as error:
+            if error.errno not in _DISK_ERRORS:
+                raise
+            raise self._unwritable(error) from None
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def _unwritable(self, error: OSError) -> DataError:
+        return DataError(
+            f"can't write to the store: {error.strerror or error}",
+            where=str(self.root),
+            hint="make room or choose another place with the config key `cache`, then run again",
+        )
+
+    def _log(self, station: str, key: str, label: str) -> None:
+        line = json.dumps(
+            {
+                "station": station,
+                "label": label,
+                "key": key,
+                "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+        )
+        with (self.root / WORK_LOG).open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+
+
+def _rename_directory(aside: Path, place: Path) -> None:
+    try:
+        aside.rename(place)
+    except OSError:
+        if place.is_dir():
+            raise FileExistsError(place) from None
+        raise
+
+
+def link(source: Path, target: Path) -> None:
+    """Make `target` the file `source`, by a hard link where the file system can."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and target.samefile(source):
+        return
+    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    aside.unlink(missing_ok=True)
+    try:
+        os.link(source, aside)
+    except OSError:
+        shutil.copyfile(source, aside)
+    aside.replace(target)
+
+
+def forget(directory: Path, keep: set[str]) -> None:
+    """Remove the files of `directory` whose names are not in `keep`."""
+    if directory.is_dir():
+        for path in directory.iterdir():
+            if path.is_file() and path.name not in keep:
+                path.unlink()

@@ -71,6 +71,22 @@ class Store:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A temporary folder in the file system of the store.
+
+        Raises:
+            DataError: if the disk takes no more or can't be written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.root, prefix=".scratch-") as folder:
+                yield Path(folder)
+        except OSError as error:
+            if error.errno not in _DISK_ERRORS:
+                raise
+            raise self._unwritable(error) from None
+
     def _unwritable(self, error: OSError) -> DataError:
         return DataError(
             f"can't write to the store: {error.strerror or error}",

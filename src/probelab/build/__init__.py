@@ -1,0 +1,1 @@
+"""Station *build*: from a variant to its cubin and resource use."""

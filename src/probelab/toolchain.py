@@ -1,0 +1,140 @@
+"""NVIDIA's compiler and disassemblers: where they are, which version, and how to call them."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from probelab.errors import ToolError
+
+PINNED = "pinned"
+
+_SETUP_HINT = "run `make setup`, or name a CUDA toolkit's folder with the config key `toolchain`"
+
+
+def _pinned_folders() -> Iterator[Path]:
+    """Where the pinned tools can lie: the wheels' folders, then a conda environment's."""
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        yield from sorted(Path(place).glob("cu[0-9]*/bin"), reverse=True)
+        yield Path(place) / "cuda_nvcc" / "bin"
+    yield Path(sys.prefix) / "bin"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The tools of one CUDA release.
+
+    Attributes:
+        folder: the folder that holds nvcc, cuobjdump and nvdisasm.
+    """
+
+    folder: Path
+
+    @classmethod
+    def find(cls, choice: str = PINNED) -> "Toolchain":
+        """The toolchain that the config key `toolchain` names.
+
+        Args:
+            choice: `pinned` for the installed wheels (or conda packages), else the folder of a
+                CUDA toolkit or of its binaries.
+
+        Raises:
+            ToolError: if there is no nvcc.
+        """
+        if choice == PINNED:
+            folders = list(_pinned_folders())
+        else:
+            folders = [Path(choice).expanduser() / "bin", Path(choice).expanduser()]
+        for folder in folders:
+            if (folder / "nvcc").is_file():
+                return cls(folder)
+        raise ToolError("there is no nvcc here", where=f"toolchain {choice}", hint=_SETUP_HINT)
+
+    def tool(self, name: str) -> Path:
+        """Path of one tool.
+
+        Raises:
+            ToolError: if the toolchain lacks it.
+        """
+        path = self.folder / name
+        if not path.is_file():
+            raise ToolError(f"{name} is missing beside nvcc", where=name, hint=_SETUP_HINT)
+        return path
+
+    def run(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        timeout_s: float = 600,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a tool; its exit status is the caller's to judge.
+
+        Raises:
+            ToolError: if it can't be started or takes longer than `timeout_s`.
+        """
+        path = self.tool(name)
+        environment = os.environ | {
+            "PATH": f"{self.folder}{os.pathsep}{os.environ.get('PATH', '')}",
+            "LC_ALL": "C.UTF-8",
+        }
+        try:
+            return subprocess.run(
+                [str(path), *arguments],
+                cwd=cwd,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout_s,
+                check=False,
+            )
+        except OSError as error:
+            raise ToolError(f"can't be started: {error.strerror}", where=str(path)) from None
+        except subprocess.TimeoutExpired:
+            raise ToolError(f"took longer than {timeout_s:.0f} s", where=name) from None
+
+    def _version(self, name: str) -> str:
+        done = self.run(name, ["--version"], timeout_s=60)
+        found = re.search(r"\bV(\d+\.\d+\.\d+)", done.stdout)
+        if done.returncode or not found:
+            raise ToolError("doesn't tell its version", where=str(self.folder / name))
+        return found[1]
+
+    @cached_property
+    def nvcc_version(self) -> str:
+        """For instance 13.2.86."""
+        return self._version("nvcc")
+
+    @cached_property
+    def disassembler_version(self) -> str:
+        """Version of cuobjdump, for instance 13.2.86."""
+        return self._version("cuobjdump")
+
+    @cached_property
+    def architectures(self) -> frozenset[str]:
+        """Architectures that this nvcc builds machine code for: sm_86, …"""
+        done = self.run("nvcc", ["--list-gpu-code"], timeout_s=60)
+        return frozenset(re.findall(r"^sm_\w+$", done.stdout, re.MULTILINE))
+
+
+def host_compiler() -> str:
+    """Path of g++, which nvcc needs and which compiles the host references.
+
+    Raises:
+        ToolError: if there is none.
+    """
+    path = shutil.which("g++")
+    if path is None:
+        raise ToolError(
+            "there is no g++, which nvcc needs", where="g++", hint="apt-get install g++"
+        )
+    return path

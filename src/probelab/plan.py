@@ -42,7 +42,7 @@ def variants_of(lab: Lab, probe: Probe) -> list[Variant]:
     if "coresident" in placements:
         forms += [
             {"roles": members, "placement": "coresident", "dispatch": dispatch}
-            for members in probe.coresident or [probe.role_names]
+            for members in probe.coresident_sets
             for dispatch in _setting(lab, probe, "dispatches")
         ]
     return [

@@ -1,5 +1,6 @@
 """Reading and checking the configuration; everything wrong in it is one line."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,28 +27,37 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """A YAML loader that refuses a key given twice, which YAML would silently drop."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+        seen: set[str] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands there twice", key_node.start_mark
-                )
-            seen.add(key)
+            if not isinstance(key_node, yaml.ScalarNode):
+                problem = "a key must be a plain word"
+            elif key_node.value in seen:
+                problem = f"the key {key_node.value!r} stands there twice"
+            else:
+                seen.add(key_node.value)
+                continue
+            raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
         return super().construct_mapping(node, deep)
 
 
-def _message(error: ValidationError) -> str:
+def _message(error: ValidationError, model: type[BaseModel]) -> str:
     """The first finding of pydantic as 'key: what is wrong'."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     text = first["msg"].removeprefix("Value error, ")
+    value = first["input"]
     if first["type"] == "extra_forbidden":
-        text = "this key is unknown; see config/README.md"
+        known = model.model_fields if len(first["loc"]) == 1 else ()
+        near = difflib.get_close_matches(key, known, n=1)
+        meant = f"did you mean {near[0]!r}?" if near else "see config/README.md"
+        text = f"this key is unknown; {meant}"
     elif first["type"] == "missing":
-        text = "this key is missing"
-    elif not isinstance(first["input"], (dict, list)) and first["type"] != "value_error":
-        text = f"{text}, not {first['input']!r}"
+        text = "this key is missing; see config/README.md"
+    elif first["type"] == "list_type":
+        example = value if isinstance(value, (str, int, float)) else "…"
+        text = f"this must be a list, for instance [{example}]"
+    elif first["type"] != "value_error" and not isinstance(value, (dict, list)):
+        text = f"{text}, not {value!r}"
     return f"{key}: {text}" if key else text
 
 
@@ -62,41 +72,56 @@ def validate(model: type[Model], data: Any, where: str) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(_message(error), where=where) from None
+        raise ConfigError(_message(error, model), where=where) from None
 
 
-def read_yaml(path: Path) -> Any:
-    """The content of a YAML file.
+def read_yaml(path: Path, shown: str = "") -> Any:
+    """The content of a YAML file, which messages call `shown`.
 
     Raises:
         ConfigError: if it is missing or not YAML.
     """
+    shown = shown or str(path)
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_UniqueKeyLoader)
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path)) from None
+    except OSError as error:
+        raise ConfigError(f"can't be read: {error.strerror}", where=shown) from None
     except UnicodeDecodeError:
-        raise ConfigError("this is not UTF-8 text", where=str(path)) from None
+        raise ConfigError("this is not UTF-8 text", where=shown) from None
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{error.problem}{line}", where=str(path)) from None
+        raise ConfigError(f"{error.problem}{line}", where=shown) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"this is not YAML: {error}", where=shown) from None
 
 
-def probe_file(name: str, root: Path) -> Path:
+def probe_file(name: str, root: Path, where: str = "config") -> Path:
     """Where the probe `name` of the key `probes` is configured.
 
     A plain name is a file of config/probes; anything else is a path to a .yaml file, relative
     to the root of the project.
+
+    Raises:
+        ConfigError: if `name` is neither.
     """
     if IDENTIFIER.fullmatch(name):
         return root / "config" / "probes" / f"{name}.yaml"
-    if name.endswith((".yaml", ".yml")):
+    if name.endswith((".yaml", ".yml")) and name.isprintable():
         return root / name
     raise ConfigError(
         f"probes: {name!r} is neither a plain name of a file in config/probes nor a .yaml path",
-        where="config",
+        where=where,
     )
+
+
+def _require(present: bool, key: str, value: str, folder: str, where: str) -> None:
+    if not present:
+        raise ConfigError(
+            f"{key}: there is no file {folder}/{value}",
+            where=where,
+            hint="put it there or correct the name",
+        )
 
 
 def load(settings: Mapping[str, Any], root: Path, where: str = "config") -> Configuration:
@@ -113,14 +138,22 @@ def load(settings: Mapping[str, Any], root: Path, where: str = "config") -> Conf
     lab = validate(Lab, settings, where)
     probes: list[Probe] = []
     for name in lab.probes:
-        path = probe_file(name, root)
+        path = probe_file(name, root, where)
         shown = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
         if not path.is_file():
-            raise ConfigError(f"probes: {name!r} has no file {shown}", where=where)
-        probe = validate(Probe, read_yaml(path), shown)
+            there = sorted(file.stem for file in (root / "config" / "probes").glob("*.yaml"))
+            raise ConfigError(
+                f"probes: {name!r} has no file {shown}",
+                where=where,
+                hint=f"config/probes has {', '.join(there) or 'none'}",
+            )
+        probe = validate(Probe, read_yaml(path, shown), shown)
         if any(probe.name == other.name for other in probes):
             raise ConfigError(f"name: two probes are called {probe.name!r}", where=shown)
-        if not (root / "kernels" / probe.kernel).is_file():
-            raise ConfigError(f"kernel: there is no file kernels/{probe.kernel}", where=shown)
+        kernel = root / "kernels" / probe.kernel
+        _require(kernel.is_file(), "kernel", probe.kernel, "kernels", shown)
+        if probe.published is not None:
+            table = root / "data" / "published" / probe.published.file
+            _require(table.is_file(), "published.file", table.name, "data/published", shown)
         probes.append(probe)
     return Configuration(lab, probes)

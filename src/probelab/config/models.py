@@ -2,14 +2,15 @@
 
 import re
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from probelab.schema.intent import Intent
 from probelab.schema.plan import MAX_WARP_SLOTS, WARP_SIZE
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OPCODE = re.compile(r"[A-Z][A-Z0-9]*")
 ARCHITECTURE = re.compile(r"sm_[0-9]{2,3}[a-z]?")
 #: nvcc flags that a probe may set; anything else could write files or change what is built.
 FLAG = re.compile(r"-{1,2}[A-Za-z][A-Za-z0-9_-]*(=[A-Za-z0-9_.,+-]+)?")
@@ -46,7 +47,8 @@ def _flag(value: str) -> str:
     if not FLAG.fullmatch(value):
         raise ValueError(f"{value!r} is not a single nvcc flag of the form -flag or -flag=value")
     name = value.lstrip("-").partition("=")[0]
-    if name in OWN_FLAGS:
+    joined = not value.startswith("--") and name[:1] in JOINED_FLAGS
+    if name in OWN_FLAGS or joined:
         raise ValueError(f"{value!r} is set by the lab itself; see config/README.md")
     return value
 
@@ -54,16 +56,54 @@ def _flag(value: str) -> str:
 #: What the lab passes itself, and what would change where or what nvcc writes.
 OWN_FLAGS = frozenset(
     "arch gpu-architecture gencode generate-code code gpu-code cubin ptx fatbin c dc dw dlink lib "
-    "run o output-file odir output-directory I include-path D define-macro keep dryrun ccbin "
-    "compiler-bindir x link shared MD MMD M MM MF E optf options-file".split()
+    "device-c device-w device-link relocatable-device-code rdc lto dlto run o output-file odir "
+    "output-directory include-path include pre-include define-macro undefine-macro keep keep-dir "
+    "save-temps time dryrun ccbin compiler-bindir x link shared MD MMD M MM MF E optf options-file "
+    "library library-path optix-ir ltoir".split()
 )
+#: Short flags whose value may follow without a sign, as in -DNAME: a macro, a folder.
+JOINED_FLAGS = frozenset("DUIL")
+
+
+def _no_truth_value(value: Any) -> Any:
+    """YAML's `true` and `yes` are no numbers, though Python counts with them."""
+    if isinstance(value, bool):
+        raise ValueError(f"{value} is not a number")
+    return value
+
+
+def _text_or_number(value: Any) -> Any:
+    """A number as text and nothing as none: `--config retime=2`, `--config retime=`."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+Item = TypeVar("Item")
+
+
+def _unique(values: list[Item]) -> list[Item]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} stands there twice")
+    return values
+
+
+Several = Annotated[list[Item], Field(min_length=1), AfterValidator(_unique)]
+Number = BeforeValidator(_no_truth_value)
 
 Identifier = Annotated[str, AfterValidator(_identifier)]
 Architecture = Annotated[str, AfterValidator(_architecture)]
-Threads = Annotated[int, AfterValidator(_threads)]
 KernelFile = Annotated[str, AfterValidator(_kernel_file)]
 Flag = Annotated[str, AfterValidator(_flag)]
-Positive = Annotated[int, Field(ge=1)]
+Text = Annotated[str, Field(min_length=1)]
+
+Placements = Several[Literal["isolated", "coresident"]]
+Dispatches = Several[Literal["in_loop", "hoisted"]]
+Threads = Annotated[int, Number, AfterValidator(_threads)]
+Blocks = Annotated[int, Number, Field(ge=1, le=65_535)]
+Cycles = Annotated[int, Number, Field(ge=1000, le=10**9)]
+Seed = Annotated[float, Number, Field(allow_inf_nan=False)]
 
 
 class Section(BaseModel):
@@ -83,6 +123,22 @@ class Role(Section):
         default=None, description="without it the shape reads 'not checked'"
     )
 
+    @model_validator(mode="after")
+    def _intent_possible(self) -> "Role":
+        if self.intent is None:
+            return self
+        opcode, chains = self.intent.opcode, self.intent.chains
+        if not OPCODE.fullmatch(opcode):
+            raise ValueError(
+                f"role {self.name!r}: opcode {opcode!r} is not the name of an instruction without "
+                "modifiers, like FFMA"
+            )
+        if not chains or min(chains) < 1 or chains != sorted(chains, reverse=True):
+            raise ValueError(
+                f"role {self.name!r}: chains {chains} are not counts from 1 in descending order"
+            )
+        return self
+
 
 class Scope(Section):
     """The kernel form under which a claim is tested."""
@@ -90,6 +146,15 @@ class Scope(Section):
     placement: Literal["isolated", "coresident"]
     dispatch: Literal["none", "in_loop", "hoisted"] = "none"
     threads_per_block: Threads
+
+    @model_validator(mode="after")
+    def _dispatch_fits(self) -> "Scope":
+        if (self.placement == "isolated") != (self.dispatch == "none"):
+            raise ValueError(
+                f"placement {self.placement} can't go with dispatch {self.dispatch}; isolated goes "
+                "with none, coresident with in_loop or hoisted"
+            )
+        return self
 
 
 class Claim(Section):
@@ -153,13 +218,13 @@ class Published(Section):
 class LaunchSettings(Section):
     """Launch settings; the lab's are the default of each probe's."""
 
-    placements: list[Literal["isolated", "coresident"]] | None = None
-    dispatches: list[Literal["in_loop", "hoisted"]] | None = None
-    isolated_threads_per_block: list[Threads] | None = None
-    coresident_threads_per_block: list[Threads] | None = None
-    blocks: Positive | None = None
-    clock_budget_cycles: Annotated[int, Field(ge=1000, le=10**9)] | None = None
-    seed: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    placements: Placements | None = None
+    dispatches: Dispatches | None = None
+    isolated_threads_per_block: Several[Threads] | None = None
+    coresident_threads_per_block: Several[Threads] | None = None
+    blocks: Blocks | None = None
+    clock_budget_cycles: Cycles | None = None
+    seed: Seed | None = None
 
 
 class Probe(LaunchSettings):
@@ -171,7 +236,7 @@ class Probe(LaunchSettings):
     kernel: KernelFile
     flags: list[Flag] = []
     roles: list[Role] = Field(min_length=1)
-    coresident: list[list[Identifier]] | None = Field(
+    coresident: Several[Several[Identifier]] | None = Field(
         default=None, description="sets of roles that share a kernel; default: one set of all roles"
     )
     ratio: Literal["percent", "difference"] = Field(
@@ -186,59 +251,64 @@ class Probe(LaunchSettings):
         """Names of the roles in order."""
         return [role.name for role in self.roles]
 
+    @property
+    def coresident_sets(self) -> list[list[str]]:
+        """The sets of roles that share a kernel."""
+        return self.coresident or [self.role_names]
+
     @model_validator(mode="after")
     def _names_fit(self) -> "Probe":
         names = self.role_names
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"role {name!r} stands there twice; give each role its own name")
+                raise ValueError(f"roles: {name!r} stands there twice; give each role its own name")
         for role in self.roles:
             if role.reference is not None and role.reference not in names:
-                raise ValueError(f"role {role.name!r}: its reference {role.reference!r} is no role")
-        for members in self.coresident or []:
-            for name in members:
-                if name not in names:
-                    raise ValueError(f"coresident: {name!r} is no role of this probe")
-                if members.count(name) > 1:
-                    raise ValueError(f"coresident: role {name!r} stands twice in one set")
+                raise ValueError(
+                    f"roles: {role.name!r} has the reference {role.reference!r}, which is no role "
+                    "of this probe"
+                )
+        for name in (name for members in self.coresident or [] for name in members):
+            if name not in names:
+                raise ValueError(f"coresident: {name!r} is no role of this probe")
+        return self
+
+    @model_validator(mode="after")
+    def _claims_fit(self) -> "Probe":
         ids = [claim.id for claim in self.claims]
         for claim in self.claims:
             if ids.count(claim.id) > 1:
-                raise ValueError(f"claim {claim.id!r} stands there twice")
-            for left, _, right in claim.ordering():
-                for name in (left, right):
-                    if name not in names:
-                        raise ValueError(f"claim {claim.id!r}: {name!r} is no role of this probe")
+                raise ValueError(f"claims: the id {claim.id!r} stands there twice")
+            compared = {name for left, _, right in claim.ordering() for name in (left, right)}
+            for name in sorted(compared - set(self.role_names)):
+                raise ValueError(f"claims: {claim.id!r} names {name!r}, which is no role")
+            together = any(compared <= set(members) for members in self.coresident_sets)
+            if claim.scope.placement == "coresident" and not together:
+                raise ValueError(
+                    f"claims: {claim.id!r} is about coresident roles that share no kernel; put "
+                    "them into one set under `coresident`"
+                )
         return self
 
 
 class Lab(LaunchSettings):
     """The whole configuration."""
 
-    probes: list[str] = Field(min_length=1)
-    architectures: list[Architecture] = Field(min_length=1)
-    toolchain: str
-    placements: list[Literal["isolated", "coresident"]] = Field(min_length=1)
-    dispatches: list[Literal["in_loop", "hoisted"]] = Field(min_length=1)
-    isolated_threads_per_block: list[Threads] = Field(min_length=1)
-    coresident_threads_per_block: list[Threads] = Field(min_length=1)
-    blocks: Positive
-    clock_budget_cycles: Annotated[int, Field(ge=1000, le=10**9)]
-    seed: Annotated[float, Field(allow_inf_nan=False)]
-    repeats: Annotated[int, Field(ge=1, le=10_000)]
-    warmup: Annotated[int, Field(ge=0, le=100)]
+    probes: Several[str]
+    architectures: Several[Architecture]
+    toolchain: Text
+    placements: Placements
+    dispatches: Dispatches
+    isolated_threads_per_block: Several[Threads]
+    coresident_threads_per_block: Several[Threads]
+    blocks: Blocks
+    clock_budget_cycles: Cycles
+    seed: Seed
+    repeats: Annotated[int, Number, Field(ge=1, le=10_000)]
+    warmup: Annotated[int, Number, Field(ge=0, le=100)]
     backend: Literal["auto", "pycuda", "recorded", "model"]
-    timeout_s: Annotated[float, Field(gt=0, le=3600)]
-    retime: str
-    chunk_size: Annotated[int, Field(ge=1, le=200)]
+    timeout_s: Annotated[float, Number, Field(gt=0, le=3600)]
+    retime: Annotated[str, BeforeValidator(_text_or_number)]
+    chunk_size: Annotated[int, Number, Field(ge=1, le=200)]
     strict: bool
-    cache: str
-
-    @model_validator(mode="after")
-    def _no_repetition(self) -> "Lab":
-        for key in ("probes", "architectures", "placements", "dispatches"):
-            values = getattr(self, key)
-            for value in values:
-                if values.count(value) > 1:
-                    raise ValueError(f"{key}: {value!r} stands there twice")
-        return self
+    cache: Text

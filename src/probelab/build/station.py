@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -35,7 +34,6 @@ class Bench:
     toolchain: Toolchain
     results: Path
     store: Store
-    threads: int = 1
 
 
 def build_chunk(chunk: Chunk, bench: Bench) -> BuildManifest:
@@ -122,16 +120,9 @@ def _make(
         list(members)
         for _, members in itertools.groupby(sorted(variants, key=unit_of), key=unit_of)
     ]
-    # As many units as threads, so that two cores halve the wait for one large chunk.
-    units = [
-        members[start :: max(1, bench.threads // max(1, len(groups)))]
-        for members in groups
-        for start in range(min(len(members), max(1, bench.threads // max(1, len(groups)))))
-    ]
     failures: dict[str, BuildRow] = {}
-    with ThreadPoolExecutor(max(1, bench.threads)) as pool:
-        for failed in pool.map(lambda unit: _make_unit(unit, keys, sources, bench), units):
-            failures |= failed
+    for members in groups:
+        failures |= _make_unit(members, keys, sources, bench)
     return failures
 
 

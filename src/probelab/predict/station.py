@@ -64,7 +64,7 @@ def predict_chunk(
             stored = json.loads((entry / ROWS).read_text(encoding="utf-8"))
             made = [PredictRow.model_validate(row) for row in stored]
         rows += made
-    return PredictManifest(station=STATION, chunk=chunk.id, rows=rows)
+    return PredictManifest(station=STATION, chunk=chunk.id, plan=chunk, rows=rows)
 
 
 def _predict(

@@ -5,13 +5,14 @@ Paths are relative to the results directory.
 """
 
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError
 
 from probelab.canonical import canonical_json, write_atomically
 from probelab.errors import DataError
 from probelab.schema.base import Record
+from probelab.schema.plan import Chunk
 
 Status = Literal["ok", "failed", "skipped"]
 
@@ -155,12 +156,12 @@ class Manifest(Record, Generic[Row]):
 
     def write(self, path: Path) -> None:
         """Write the manifest to `path`, whole or not at all."""
-        ordered = sorted(self.model_dump(mode="json")["rows"], key=lambda row: str(row["id"]))
-        text = canonical_json({"station": self.station, "chunk": self.chunk, "rows": ordered})
-        write_atomically(path, text + "\n")
+        content = self.model_dump(mode="json")
+        content["rows"].sort(key=lambda row: str(row["id"]))
+        write_atomically(path, canonical_json(content) + "\n")
 
     @classmethod
-    def read(cls, path: Path) -> "Manifest[Row]":
+    def read(cls, path: Path) -> Self:
         """Read a manifest.
 
         Raises:
@@ -185,5 +186,12 @@ class Manifest(Record, Generic[Row]):
 BuildManifest = Manifest[BuildRow]
 SassManifest = Manifest[SassRow]
 ShapeManifest = Manifest[ShapeRow]
-PredictManifest = Manifest[PredictRow]
+
+
+class PredictManifest(Manifest[PredictRow]):
+    """Predictions, and the plan that they are for: later stations read it here."""
+
+    plan: Chunk
+
+
 TimingManifest = Manifest[TimingRow]

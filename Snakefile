@@ -1,0 +1,28 @@
+# From kernels and a config to a report; docs/architecture.md has the path of the data.
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
+configfile: Path(workflow.basedir) / "config" / "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/build.smk"
+include: "workflow/rules/sass.smk"
+include: "workflow/rules/shape.smk"
+include: "workflow/rules/predict.smk"
+include: "workflow/rules/timing.smk"
+include: "workflow/rules/aggregate.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    localrule: True
+    input:
+        "results/report.md",
+        "results/charts",
+        "results/measurements.parquet",
+        "results/summary.parquet",

@@ -1,0 +1,39 @@
+"""Time the launches of a chunk: on a GPU, else from a recording, else by the model."""
+
+from pathlib import Path
+
+from probelab.schema.manifests import BuildManifest, PredictManifest, ShapeManifest
+from probelab.schema.plan import TimingSettings
+from probelab.script import Options, parser, run
+from probelab.store import Store
+from probelab.timing.station import time_chunk
+
+
+def main(options: Options) -> None:
+    """Call the station and write its manifest."""
+    predictions = PredictManifest.read(options.predict)
+    manifest = time_chunk(
+        predictions.plan,
+        BuildManifest.read(options.build),
+        ShapeManifest.read(options.shape),
+        predictions,
+        options.settings,
+        options.out.parents[1],
+        Store(options.cache),
+        sorted(options.recordings.glob("*.parquet")),
+    )
+    manifest.write(options.out)
+
+
+if __name__ == "__main__":
+    arguments = parser(__doc__, "--build", "--shape", "--predict", "--cache", "--out")
+    arguments.add_argument(
+        "--settings",
+        type=TimingSettings.model_validate_json,
+        required=True,
+        help="how to measure, as JSON",
+    )
+    arguments.add_argument(
+        "--recordings", type=Path, required=True, help="folder of recorded measurements"
+    )
+    run(main, arguments)

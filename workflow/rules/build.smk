@@ -1,0 +1,20 @@
+rule build:
+    input:
+        sources=lambda wildcards: [ROOT / path for path in LAB.sources(wildcards.chunk)],
+    output:
+        "results/build/{chunk}.json",
+    log:
+        "logs/build/{chunk}.log",
+    params:
+        plan=lambda wildcards: LAB.build_plan(wildcards.chunk),
+        toolchain=SETTINGS.toolchain,
+        tools=LAB.tools,
+        code=LAB.code("build"),
+        script=str(ROOT / "scripts" / "build.py"),
+        kernels=str(ROOT / "kernels"),
+        cache=CACHE,
+    conda:
+        "../../environment.yml"
+    shell:
+        "python {params.script:q} --plan {params.plan:q} --kernels {params.kernels:q}"
+        " --toolchain {params.toolchain:q} --cache {params.cache:q} --out {output:q} 2> {log:q}"

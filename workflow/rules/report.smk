@@ -1,0 +1,24 @@
+rule report:
+    localrule: True
+    input:
+        measurements="results/measurements.parquet",
+        summary="results/summary.parquet",
+        published=[ROOT / path for path in LAB.published],
+    output:
+        report="results/report.md",
+        charts=directory("results/charts"),
+    log:
+        "logs/report.log",
+    params:
+        probes=[str(ROOT / path) for path in LAB.probe_files],
+        chunks=list(LAB.chunks),
+        descriptions=LAB.descriptions(),
+        code=LAB.code("report"),
+        script=str(ROOT / "scripts" / "report.py"),
+    conda:
+        "../../environment.yml"
+    shell:
+        "python {params.script:q} --results results --chunks {params.chunks:q}"
+        " --probes {params.probes:q} --measurements {input.measurements:q}"
+        " --summary {input.summary:q} --out {output.report:q} --charts {output.charts:q}"
+        " 2> {log:q}"

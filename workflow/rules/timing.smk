@@ -1,0 +1,25 @@
+rule timing:
+    input:
+        build="results/build/{chunk}.json",
+        shape="results/shape/{chunk}.json",
+        predict="results/predict/{chunk}.json",
+    output:
+        "results/timing/{chunk}.json",
+    log:
+        "logs/timing/{chunk}.log",
+    params:
+        settings=LAB.timing_settings(),
+        code=LAB.code("timing"),
+        script=str(ROOT / "scripts" / "timing.py"),
+        recordings=str(ROOT / RECORDINGS),
+        recorded=LAB.recorded(),
+        cache=CACHE,
+    resources:
+        gpu=0 if SETTINGS.backend in ("recorded", "model") else 1,
+    conda:
+        "../../environment.yml"
+    shell:
+        "python {params.script:q} --settings {params.settings:q} --build {input.build:q}"
+        " --shape {input.shape:q} --predict {input.predict:q}"
+        " --recordings {params.recordings:q} --cache {params.cache:q}"
+        " --out {output:q} 2> {log:q}"

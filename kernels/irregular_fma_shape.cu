@@ -26,9 +26,11 @@ template <int Length, int Accumulators> struct Role {
     static PROBE_INLINE float result(const State& state) { return probe::sum<Accumulators>(state.accumulators); }
 };
 
+template <int Length> using Independent = Role<Length, (Length < most_accumulators ? Length : most_accumulators)>;
+
 #define ROLES_OF_LENGTH(N)               \
     using dependent_fma_##N = Role<N, 1>; \
-    using independent_fma_##N = Role<N, (N < most_accumulators ? N : most_accumulators)>;
+    using independent_fma_##N = Independent<N>;
 PROBE_LENGTHS_1_TO_64(ROLES_OF_LENGTH)
 #undef ROLES_OF_LENGTH
 

@@ -6,6 +6,8 @@
 #ifndef PROBE_CUH
 #define PROBE_CUH
 
+#include <utility>
+
 #ifdef PROBE_HOST
 // Everything has to end up inside the reference loops below, which differ in their instruction set.
 #define PROBE_INLINE inline __attribute__((always_inline))
@@ -91,22 +93,23 @@ template <int Count> PROBE_INLINE float sum(const float* accumulators) {
 }
 
 /// Runs `step(accumulator, position)` for each position in turn; Slots names the accumulator that it updates.
-template <int Position, int Slot, int... Slots, class Step>
-PROBE_INLINE void run_steps(float* accumulators, Step step) {
-    accumulators[Slot] = step(accumulators[Slot], Constant<Position>{});
-    if constexpr (sizeof...(Slots) > 0) run_steps<Position + 1, Slots...>(accumulators, step);
-}
-
 template <int... Slots> struct Chain {
     template <class Step> static PROBE_INLINE void run(float* accumulators, Step step) {
-        run_steps<0, Slots...>(accumulators, step);
+        run(accumulators, step, std::make_integer_sequence<int, sizeof...(Slots)>{});
+    }
+
+    template <class Step, int... Positions>
+    static PROBE_INLINE void run(float* accumulators, Step step, std::integer_sequence<int, Positions...>) {
+        ((accumulators[Slots] = step(accumulators[Slots], Constant<Positions>{})), ...);
     }
 };
 
-/// Steps go round the accumulators; a remainder falls to the first ones.
-template <int Length, int Accumulators, int... Slots>
-struct RoundRobin : RoundRobin<Length - 1, Accumulators, (Length - 1) % Accumulators, Slots...> {};
-template <int Accumulators, int... Slots> struct RoundRobin<0, Accumulators, Slots...> : Chain<Slots...> {};
+/// The steps go round the accumulators; a remainder falls to the first ones.
+template <int Accumulators, class Positions> struct GoRound;
+template <int Accumulators, int... Positions>
+struct GoRound<Accumulators, std::integer_sequence<int, Positions...>> : Chain<(Positions % Accumulators)...> {};
+template <int Length, int Accumulators>
+using RoundRobin = GoRound<Accumulators, std::make_integer_sequence<int, Length>>;
 
 // --------------------------------------------------------------------------------------------------------- roles
 // A probe defines one State, seeded by State(thread, seed), and roles with
@@ -186,27 +189,40 @@ template <class Body> PROBE_INLINE Timing timed_loop(unsigned long long clock_bu
     return {progress, static_cast<unsigned long long>(end - start)};
 }
 
+template <int Number, int Count> PROBE_INLINE void pin_floats(float* values) {
+    if constexpr (Count > 0) {
+        asm volatile("// %1" : "+f"(values[Count - 1]) : "n"(Number));
+        pin_floats<Number, Count - 1>(values);
+    }
+}
+
+/// Keeps a role's instructions inside its own branch: roles that begin or end alike would otherwise share those
+/// instructions in front of it or behind it. No code comes of it; the number makes each occurrence unlike all others.
+template <int Number, class State> PROBE_INLINE void pin(State& state) {
+    static_assert(sizeof(State) % sizeof(float) == 0, "a State consists of floats");
+    pin_floats<Number, sizeof(State) / sizeof(float)>(reinterpret_cast<float*>(&state));
+}
+
 /// Calls `action` with the role of that index: one compare and branch per role, in their order; the last role is what
 /// remains. The empty asm hides from the compiler that each rung, and each iteration, looks at the same value; it
 /// would otherwise make a jump table of the ladder, or take it out of the loop.
-template <int Index, class Role, class... Others, class Action> PROBE_INLINE void select(unsigned role, Action action) {
-    if constexpr (sizeof...(Others) == 0) {
-        action(Selected<Role>{});
-    } else {
+template <int Index, class Role, class... Others, class State, class Action>
+PROBE_INLINE void select(unsigned role, State& state, Action action) {
+    if constexpr (sizeof...(Others) > 0) {
         asm volatile("" : "+r"(role));
-        if (role == Index) {
-            action(Selected<Role>{});
-        } else {
-            select<Index + 1, Others...>(role, action);
-        }
+        if (role != Index) return select<Index + 1, Others...>(role, state, action);
     }
+    pin<2 * Index>(state);
+    action(Selected<Role>{});
+    pin<2 * Index + 1>(state);
 }
 
 /// All warps run the one role.
 struct Isolated {
     template <class State, class... Roles>
     static PROBE_INLINE Timing run(unsigned, unsigned long long clock_budget_cycles, State& state, float& sink) {
-        static_assert(sizeof...(Roles) == 1, "several roles need PROBE_DISPATCH_IN_LOOP or PROBE_DISPATCH_HOISTED");
+        static_assert(sizeof...(Roles) == 1,
+                      "several roles need PROBE_DISPATCH_IN_LOOP or PROBE_DISPATCH_HOISTED");
         return run_one<State, Roles...>(clock_budget_cycles, state, sink);
     }
 
@@ -222,10 +238,11 @@ struct Isolated {
 struct InLoop {
     template <class State, class... Roles>
     static PROBE_INLINE Timing run(unsigned role, unsigned long long clock_budget_cycles, State& state, float& sink) {
+        static_assert(sizeof...(Roles) > 1, "a choice needs two roles; in nvcc's -DPROBE_ROLES, commas are written \\,");
         const Timing timing = timed_loop(clock_budget_cycles, [&] {
-            select<0, Roles...>(role, [&](auto selected) { decltype(selected)::type::iterate(state); });
+            select<0, Roles...>(role, state, [&](auto selected) { decltype(selected)::type::iterate(state); });
         });
-        select<0, Roles...>(role, [&](auto selected) { sink = decltype(selected)::type::result(state); });
+        select<0, Roles...>(role, state, [&](auto selected) { sink = decltype(selected)::type::result(state); });
         return timing;
     }
 };
@@ -234,8 +251,9 @@ struct InLoop {
 struct Hoisted {
     template <class State, class... Roles>
     static PROBE_INLINE Timing run(unsigned role, unsigned long long clock_budget_cycles, State& state, float& sink) {
+        static_assert(sizeof...(Roles) > 1, "a choice needs two roles; in nvcc's -DPROBE_ROLES, commas are written \\,");
         Timing timing;
-        select<0, Roles...>(role, [&](auto selected) {
+        select<0, Roles...>(role, state, [&](auto selected) {
             timing = Isolated::run_one<State, typename decltype(selected)::type>(clock_budget_cycles, state, sink);
         });
         return timing;
@@ -262,7 +280,7 @@ PROBE_INLINE void run(ProbeRecord* records, unsigned long long clock_budget_cycl
 }  // namespace probe
 
 /// Declares the roles of a family for each chain length.
-#define PROBE_LENGTHS_1_TO_64(ROLES) \
+#define PROBE_LENGTHS_1_TO_64(ROLES)                                                        \
     ROLES(1) ROLES(2) ROLES(3) ROLES(4) ROLES(5) ROLES(6) ROLES(7) ROLES(8)                 \
     ROLES(9) ROLES(10) ROLES(11) ROLES(12) ROLES(13) ROLES(14) ROLES(15) ROLES(16)          \
     ROLES(17) ROLES(18) ROLES(19) ROLES(20) ROLES(21) ROLES(22) ROLES(23) ROLES(24)         \

@@ -20,9 +20,9 @@ include: "workflow/rules/report.smk"
 
 rule all:
     default_target: True
-    localrule: True
     input:
         "results/report.md",
         "results/charts",
         "results/measurements.parquet",
         "results/summary.parquet",
+    localrule: True

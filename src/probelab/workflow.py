@@ -4,6 +4,8 @@ Each station's parameters are canonical JSON of exactly what it reads, so that n
 order of keys nor `1` for `1.0` nor a moved folder is a change.
 """
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,17 @@ PUBLISHED = Path("data/published")
 
 #: Stations that work chunk by chunk, in the order of the data.
 STATIONS = ("build", "sass", "shape", "predict", "timing")
+
+
+def own_python_first() -> None:
+    """Make `python` in the jobs' commands the one that runs Snakemake.
+
+    The commands can't name its path: they would then differ from machine to machine, and a
+    changed command is a reason to run again.
+    """
+    os.environ["PATH"] = os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    )
 
 
 @dataclass(frozen=True)

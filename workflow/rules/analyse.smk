@@ -1,19 +1,19 @@
 rule analyse:
-    localrule: True
     input:
         measurements="results/measurements.parquet",
     output:
         "results/summary.parquet",
     log:
         "logs/analyse.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
     params:
         probes=[str(ROOT / path) for path in LAB.probe_files],
         chunks=list(LAB.chunks),
         references=LAB.references(),
         code=LAB.code("analyse"),
         script=str(ROOT / "scripts" / "analyse.py"),
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --results results --chunks {params.chunks:q}"
         " --probes {params.probes:q} --measurements {input.measurements:q}"

@@ -5,6 +5,8 @@ rule build:
         "results/build/{chunk}.json",
     log:
         "logs/build/{chunk}.log",
+    conda:
+        "../../environment.yml"
     params:
         plan=lambda wildcards: LAB.build_plan(wildcards.chunk),
         toolchain=SETTINGS.toolchain,
@@ -13,8 +15,6 @@ rule build:
         script=str(ROOT / "scripts" / "build.py"),
         kernels=str(ROOT / "kernels"),
         cache=CACHE,
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --plan {params.plan:q} --kernels {params.kernels:q}"
         " --toolchain {params.toolchain:q} --cache {params.cache:q} --out {output:q} 2> {log:q}"

@@ -4,20 +4,19 @@ import sys
 from pathlib import Path
 
 from probelab.errors import ProbelabError
-from probelab.workflow import RECORDINGS, STATIONS, Workflow
+from probelab.workflow import RECORDINGS, STATIONS, Workflow, own_python_first
 
 ROOT = Path(os.path.relpath(workflow.basedir))
 
-# Commands call `python`: the one that runs Snakemake, without naming its path in them.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+own_python_first()
 
 try:
     LAB = Workflow.prepare(config, ROOT.resolve())
 except ProbelabError as error:
     sys.exit(f"probelab: {error}")
 
-CACHE = LAB.configuration.lab.cache
 SETTINGS = LAB.configuration.lab
+CACHE = SETTINGS.cache
 
 
 wildcard_constraints:

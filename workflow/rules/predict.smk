@@ -7,13 +7,13 @@ rule predict:
         "results/predict/{chunk}.json",
     log:
         "logs/predict/{chunk}.log",
+    conda:
+        "../../environment.yml"
     params:
         plan=lambda wildcards: LAB.launch_plan(wildcards.chunk),
         code=LAB.code("predict"),
         script=str(ROOT / "scripts" / "predict.py"),
         cache=CACHE,
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --plan {params.plan:q} --build {input.build:q}"
         " --sass {input.sass:q} --shape {input.shape:q} --cache {params.cache:q}"

@@ -1,5 +1,4 @@
 rule report:
-    localrule: True
     input:
         measurements="results/measurements.parquet",
         summary="results/summary.parquet",
@@ -9,14 +8,15 @@ rule report:
         charts=directory("results/charts"),
     log:
         "logs/report.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
     params:
         probes=[str(ROOT / path) for path in LAB.probe_files],
         chunks=list(LAB.chunks),
         descriptions=LAB.descriptions(),
         code=LAB.code("report"),
         script=str(ROOT / "scripts" / "report.py"),
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --results results --chunks {params.chunks:q}"
         " --probes {params.probes:q} --measurements {input.measurements:q}"

@@ -6,6 +6,8 @@ rule shape:
         "results/shape/{chunk}.json",
     log:
         "logs/shape/{chunk}.log",
+    conda:
+        "../../environment.yml"
     params:
         plan=lambda wildcards: LAB.build_plan(wildcards.chunk),
         intents=lambda wildcards: LAB.intents(wildcards.chunk),
@@ -13,8 +15,6 @@ rule shape:
         code=LAB.code("shape"),
         script=str(ROOT / "scripts" / "shape.py"),
         cache=CACHE,
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --plan {params.plan:q} --intents {params.intents:q}"
         " --build {input.build:q} --sass {input.sass:q} --cache {params.cache:q}"

@@ -7,6 +7,10 @@ rule timing:
         "results/timing/{chunk}.json",
     log:
         "logs/timing/{chunk}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        gpu=0 if SETTINGS.backend in ("recorded", "model") else 1,
     params:
         settings=LAB.timing_settings(),
         code=LAB.code("timing"),
@@ -14,10 +18,6 @@ rule timing:
         recordings=str(ROOT / RECORDINGS),
         recorded=LAB.recorded(),
         cache=CACHE,
-    resources:
-        gpu=0 if SETTINGS.backend in ("recorded", "model") else 1,
-    conda:
-        "../../environment.yml"
     shell:
         "python {params.script:q} --settings {params.settings:q} --build {input.build:q}"
         " --shape {input.shape:q} --predict {input.predict:q}"

@@ -75,4 +75,5 @@ class RawResult(Record):
     measured_at: str = Field(default="", description="UTC, ISO 8601; empty when predicted")
     recording: str = Field(default="", description="name of the recording that it was taken from")
     model_reason: str = Field(default="", description="what the prediction assumes")
+    sink_reason: str = Field(default="", description="why sinks are not checked")
     repeats: list[Repeat]

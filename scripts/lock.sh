@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Writes requirements.lock and requirements-gpu.lock from pyproject.toml. What they pin stays as
+# it is where it still fits; UPGRADE=1 takes the newest versions.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+# shellcheck source=scripts/common.sh
+source scripts/common.sh
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"${PYTHON:-python3}" -m venv "$work/uv"
+"$work/uv/bin/python" -m pip install -q --disable-pip-version-check uv
+
+compile() {
+  "$work/uv/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes \
+    --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+    ${UPGRADE:+--upgrade} "$@"
+}
+
+compile --extra cuda --extra dev --extra build pyproject.toml -o requirements.lock
+
+# PyCUDA's lock holds only what requirements.lock lacks, `wheel` (its build needs it) included.
+printf '%s\n' wheel | cat - <(
+  "$work/uv/bin/python" -c '
+import tomllib
+with open("pyproject.toml", "rb") as stream:
+    print(*tomllib.load(stream)["project"]["optional-dependencies"]["gpu"], sep="\n")'
+) >"$work/gpu.in"
+cp requirements-gpu.lock "$work/gpu.txt" 2>/dev/null || true
+compile -c requirements.lock "$work/gpu.in" -o "$work/gpu.txt"
+awk '
+  /^[a-z0-9]/ { split($0, part, "=="); take = !(part[1] in have) }
+  FNR == NR { have[part[1]]; next }
+  take' requirements.lock "$work/gpu.txt" >requirements-gpu.lock
+say "wrote requirements.lock and requirements-gpu.lock"

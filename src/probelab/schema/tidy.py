@@ -109,6 +109,7 @@ def launches(plan: Iterable[Chunk]) -> Iterator[tuple[Variant, Launch]]:
 def role_slots(variant: Variant, launch: Launch) -> dict[str, list[int]]:
     """The warp slots of each role of a launch, in the variant's order of roles."""
     slots: dict[str, list[int]] = {role: [] for role in variant.roles}
-    for slot, index in enumerate(launch.role_map):
-        slots[variant.roles[index]].append(slot)
+    for slot, index in enumerate(launch.role_map[: launch.warps]):
+        if index < len(variant.roles):
+            slots[variant.roles[index]].append(slot)
     return {role: members for role, members in slots.items() if members}

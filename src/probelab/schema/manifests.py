@@ -60,6 +60,14 @@ class SassRow(Record):
     instructions: int = 0
 
 
+class PathStep(Record):
+    """One instruction of a role's path through one iteration."""
+
+    address: int
+    region: Literal["body", "setup", "reduction", "dispatch", "loop_control", "other"]
+    taken: bool = Field(default=False, description="a branch that leads elsewhere than onward")
+
+
 class RoleShape(Record):
     """What the SASS shows of one role: its path through one iteration of the timed loop."""
 
@@ -81,6 +89,7 @@ class RoleShape(Record):
     reduction: int = Field(default=0, description="instructions that sum accumulators into a sink")
     dispatch: int = Field(default=0, description="instructions that select the role, on its path")
     loop_control: int = Field(default=0, description="clock read, compare, counter, branch")
+    other: int = Field(default=0, description="instructions on the path with none of these uses")
     instructions: int = Field(default=0, description="instructions on the path, all regions")
     stall_sum: int = Field(default=0, description="sum of the stall fields along the path")
     live_registers: int = Field(default=0, description="registers of the accumulators and sources")
@@ -89,6 +98,9 @@ class RoleShape(Record):
     )
     excerpt: list[str] = Field(
         default_factory=list, description="listing lines of the path, with decoded control words"
+    )
+    path: list[PathStep] = Field(
+        default_factory=list, description="the path in order of execution; empty: not followed"
     )
 
 

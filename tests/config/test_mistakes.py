@@ -183,6 +183,12 @@ def test_probe(load_small, lab, probe, key, value, message):
     assert message in line
 
 
+def test_a_misspelt_key_is_named_rather_than_the_missing_one(load_small, lab, probe):
+    lab["repeat"] = lab.pop("repeats")
+    with pytest.raises(ConfigError, match="repeat: this key is unknown; did you mean 'repeats'"):
+        load_small(lab, probe)
+
+
 def test_claim_twice(load_small, lab, probe):
     probe["claims"] *= 2
     with pytest.raises(ConfigError, match="claims: the id 'first' stands there twice"):

@@ -41,8 +41,12 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def _message(error: ValidationError, model: type[BaseModel]) -> str:
-    """The first finding of pydantic as 'key: what is wrong'."""
-    first = error.errors()[0]
+    """One finding of pydantic as 'key: what is wrong'.
+
+    An unknown key comes before a missing one, which is often the same key spelt right.
+    """
+    findings = error.errors()
+    first = next((one for one in findings if one["type"] == "extra_forbidden"), findings[0])
     key = ".".join(str(part) for part in first["loc"])
     text = first["msg"].removeprefix("Value error, ")
     value = first["input"]

@@ -10,7 +10,7 @@ PROBE_BEGIN
 constexpr int steps = 8;
 
 template <int Position> constexpr float multiplier = 1.0f + (Position + 1) * 0x1p-23f;
-template <int Position> constexpr float addend = 0.5f + Position * 0.1f;
+template <int Position> constexpr float addend = 0.55f + Position * 0.1f;
 
 struct State {
     float accumulators[steps];

@@ -11,7 +11,7 @@ struct State {
     float accumulator[1];
     float operand;
 
-    PROBE_INLINE State(unsigned thread, float seed) : operand(probe::growth_factor(thread, seed)) {
+    PROBE_INLINE State(unsigned thread, float seed) : operand(probe::multiplier(thread, seed)) {
         probe::start<1>(accumulator, thread, seed);
     }
 };

@@ -13,7 +13,7 @@ struct State {
     float addend;
 
     PROBE_INLINE State(unsigned thread, float seed)
-        : multiplier(probe::growth_factor(thread, seed)), addend(probe::increment(thread, seed)) {
+        : multiplier(probe::multiplier(thread, seed)), addend(probe::addend(thread, seed)) {
         probe::start<most_accumulators>(accumulators, thread, seed);
     }
 };

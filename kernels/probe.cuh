@@ -58,14 +58,14 @@ PROBE_INLINE float start_value(unsigned thread, float seed, int slot) {
     return fma_rn(static_cast<float>(thread), mul_rn(seed, 0x1p-10f), static_cast<float>(slot + 1));
 }
 
-/// A few units in the last place above 1: a product grows by a few units in its own last place at each step, so that
-/// every step shows in the sink and overflow is some 10^8 cycles away.
-PROBE_INLINE float growth_factor(unsigned thread, float seed) {
-    return fma_rn(static_cast<float>(thread + 1024), mul_rn(seed, 0x1p-32f), 1.0f);
+/// A few units in the last place below -1. x * multiplier + b swings around b / 2, and a little wider with every step:
+/// each step shows in the sink, and so does which accumulator it went to, while overflow is some 10^8 cycles away.
+PROBE_INLINE float multiplier(unsigned thread, float seed) {
+    return fma_rn(static_cast<float>(thread + 1024), mul_rn(seed, -0x1p-32f), -1.0f);
 }
 
-/// Of the order of 1, with low bits that round differently as the sum grows.
-PROBE_INLINE float increment(unsigned thread, float seed) {
+/// Between 0.75 and 1: smaller than every start value, so that no chain swings through zero.
+PROBE_INLINE float addend(unsigned thread, float seed) {
     return fma_rn(static_cast<float>(thread + 1), mul_rn(seed, 0x1p-13f), 0.75f);
 }
 
@@ -140,7 +140,7 @@ void portable_reference(unsigned thread, float seed, const unsigned long long* i
     reference<State, Role>(thread, seed, iterations, count, sinks);
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(PROBE_WITHOUT_FMA)
 // A compiler for plain x86-64 calls a library function for each fused operation, 20 times slower.
 template <class State, class Role>
 __attribute__((target("fma"))) void fused_reference(unsigned thread, float seed, const unsigned long long* iterations,
@@ -210,7 +210,13 @@ template <int Index, class Role, class... Others, class State, class Action>
 PROBE_INLINE void select(unsigned role, State& state, Action action) {
     if constexpr (sizeof...(Others) > 0) {
         asm volatile("" : "+r"(role));
-        if (role != Index) return select<Index + 1, Others...>(role, state, action);
+#if __CUDA_ARCH__ >= 1000
+        // From here on ptxas makes a jump table of compares for equality by itself.
+        const bool another = role > Index;
+#else
+        const bool another = role != Index;
+#endif
+        if (another) return select<Index + 1, Others...>(role, state, action);
     }
     pin<2 * Index>(state);
     action(Selected<Role>{});
@@ -300,6 +306,7 @@ PROBE_INLINE void run(ProbeRecord* records, unsigned long long clock_budget_cycl
 
 #undef PROBE_BEGIN
 #undef PROBE_END
+#undef PROBE_DISPATCH
 
 #ifndef PROBE_ROLES
 #error "PROBE_ROLES is not set: the roles of this variant, separated by commas"
@@ -327,24 +334,26 @@ PROBE_INLINE void run(ProbeRecord* records, unsigned long long clock_budget_cycl
 // The namespace keeps this inclusion's roles apart from those of the next.
 #define PROBE_BEGIN namespace PROBE_JOIN(variant_, PROBE_NAME) {
 
-#if defined(PROBE_DISPATCH_IN_LOOP) || defined(PROBE_DISPATCH_HOISTED)
-#ifdef PROBE_DISPATCH_IN_LOOP
-#define PROBE_DISPATCH_ probe::InLoop
-#else
-#define PROBE_DISPATCH_ probe::Hoisted
+#if defined(PROBE_DISPATCH_IN_LOOP)
+#define PROBE_DISPATCH probe::InLoop
+#elif defined(PROBE_DISPATCH_HOISTED)
+#define PROBE_DISPATCH probe::Hoisted
 #endif
+
+#ifdef PROBE_DISPATCH
 #define PROBE_END                                                                                                   \
     extern "C" __global__ void PROBE_NAME(ProbeRecord* records, unsigned long long clock_budget_cycles, float seed, \
                                           const __grid_constant__ RoleMap role_map) {                               \
-        probe::run<State, PROBE_DISPATCH_, PROBE_ROLES>(records, clock_budget_cycles, seed,                         \
-                                                        role_map.role[probe::warp_slot()]);                         \
+        probe::run<State, PROBE_DISPATCH, PROBE_ROLES>(records, clock_budget_cycles, seed,                          \
+                                                       role_map.role[probe::warp_slot()]);                          \
     }                                                                                                               \
     }
 #else
-#define PROBE_END                                                                                                    \
-    extern "C" __global__ void PROBE_NAME(ProbeRecord* records, unsigned long long clock_budget_cycles, float seed) { \
-        probe::run<State, probe::Isolated, PROBE_ROLES>(records, clock_budget_cycles, seed, 0);                      \
-    }                                                                                                                \
+#define PROBE_END                                                                                                   \
+    extern "C" __global__ void PROBE_NAME(ProbeRecord* records, unsigned long long clock_budget_cycles,             \
+                                          float seed) {                                                             \
+        probe::run<State, probe::Isolated, PROBE_ROLES>(records, clock_budget_cycles, seed, 0);                     \
+    }                                                                                                               \
     }
 #endif
 

@@ -18,6 +18,7 @@ from probelab.timing.recording import (
     LAUNCH_COLUMNS,
     REPEAT_COLUMNS,
     WARP_COLUMNS,
+    Provenance,
     read_provenance,
 )
 from probelab.timing.results import toolchain
@@ -65,7 +66,7 @@ class Recordings:
             provenance = read_provenance(path)
             if arch not in provenance.archs:
                 continue
-            for entry in _entries(path, provenance.name, wanted):
+            for entry in _entries(path, provenance, wanted):
                 key = (entry.kernel_digest, entry.launch.settings_digest)
                 found.setdefault(key, []).append(entry)
         return found
@@ -115,20 +116,22 @@ def recorded(entry: Entry, launch: Launch, variant: Variant, build: BuildRow) ->
         ) from None
 
 
-def _entries(path: Path, name: str, wanted: frozenset[str]) -> list[Entry]:
+def _entries(path: Path, provenance: Provenance, wanted: frozenset[str]) -> list[Entry]:
     # Takes 0.1 s: only for a recording that may have what is asked for.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
         with pq.ParquetFile(path) as file:
+            if file.metadata.num_rows != provenance.rows:
+                raise ValueError(f"{file.metadata.num_rows} rows, not {provenance.rows}")
             groups = _groups(file, wanted)
             if not groups:
                 return []
             columns = [*LAUNCH_COLUMNS, *REPEAT_COLUMNS, *WARP_COLUMNS]
             table = file.read_row_groups(groups, columns=columns)
-            return _split(table, name, wanted)
-    except (pa.ArrowException, OSError, ValidationError, KeyError, TypeError) as error:
+            return _split(table, provenance.name, wanted)
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         first = str(error).splitlines()[0]
         raise DataError(f"not a recording: {first}", where=str(path)) from None
 

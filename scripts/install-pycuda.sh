@@ -61,6 +61,7 @@ CUDA_ENABLE_CURAND = False
 CUDA_INC_DIR = ["$headers"]
 CUDADRV_LIB_DIR = ["$work/lib"]
 CUDADRV_LIBNAME = ["cuda"]
+CXXFLAGS = ["-w", "-g0"]
 PY
   "$python" -m pip install --disable-pip-version-check --no-compile --no-deps \
     --no-build-isolation --force-reinstall "$work/source"
@@ -73,7 +74,10 @@ set +e
 status=$?
 set -e
 if ((status)); then
-  reason=$(grep -m 1 -E '(fatal )?error:|ERROR:' "$log" | cut -c 1-200) || true
+  # What the compiler or the linker says, else what pip says.
+  reason=$(grep -m 1 -E ': (fatal )?error: |undefined reference|cannot find' "$log" ||
+    grep -m 1 -E '^ *(error|ERROR): ' "$log") || true
+  reason=$(sed 's/^ *//' <<<"$reason" | cut -c 1-200)
   give_up "PyCUDA could not be built: ${reason:-no reason given}; $log has it all"
 fi
 search=${LD_LIBRARY_PATH:-}

@@ -19,13 +19,15 @@ compile() {
 
 compile --extra cuda --extra dev --extra build pyproject.toml -o requirements.lock
 
-# PyCUDA's lock holds only what requirements.lock lacks, `wheel` (its build needs it) included.
-printf '%s\n' wheel | cat - <(
-  "$work/uv/bin/python" -c '
+# PyCUDA's lock holds only what requirements.lock lacks, with what its build needs: `wheel`, and
+# the one header that is not among the compiler's, of the compiler's version.
+"$work/uv/bin/python" - >"$work/gpu.in" <<'PY'
 import tomllib
 with open("pyproject.toml", "rb") as stream:
-    print(*tomllib.load(stream)["project"]["optional-dependencies"]["gpu"], sep="\n")'
-) >"$work/gpu.in"
+    extras = tomllib.load(stream)["project"]["optional-dependencies"]
+nvcc = next(line for line in extras["cuda"] if line.startswith("nvidia-cuda-nvcc=="))
+print(*extras["gpu"], "wheel", nvcc.replace("nvcc", "profiler-api"), sep="\n")
+PY
 cp requirements-gpu.lock "$work/gpu.txt" 2>/dev/null || true
 compile -c requirements.lock "$work/gpu.in" -o "$work/gpu.txt"
 awk '

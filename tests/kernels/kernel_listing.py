@@ -78,15 +78,16 @@ def timed_loops(kernel: Kernel) -> list[Kernel]:
 
 
 def role_bodies(kernel: Kernel, loop: Kernel, roles: int) -> list[Kernel]:
-    """The blocks of an in_loop kernel's loop, in the order of the ladder's rungs; the rest comes last.
+    """The blocks of an in_loop kernel's loop, in the order of the rungs; the rest comes last.
 
-    Each rung is a compare for "not this role" and a branch that is taken when it fails. The compiler
-    takes the first rung's compare out of the loop. Raises AssertionError for anything but a ladder.
+    Each rung is a compare for "not this role" and a branch that is taken when it fails. The first
+    rung's compare stands in front of the loop. Raises AssertionError for anything but a ladder.
     """
     at = {instruction.address: index for index, instruction in enumerate(loop)}
     (first,) = [i for i in kernel if i.address < loop[0].address and i.opcode == "ISETP.NE.AND"]
     compare: Instruction | None = first
-    starts, index = [], 0
+    starts: list[int] = []
+    index = 0
     while len(starts) < roles - 1:
         instruction = loop[index]
         if instruction.base == "BRA":

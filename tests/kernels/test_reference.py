@@ -32,7 +32,7 @@ CASE_NAMES = [f"{source.split('_')[0]}-{ROLES[source][index]}" for source, index
 FEWEST_CYCLES_PER_ITERATION = 20
 CLOCK_BUDGET_CYCLES = 10_000_000
 
-# ------------------------------------------------------------------- an exact model, written down a second time
+# -------------------------------------------------- an exact model, written down a second time
 
 
 def rounded(value: Fraction) -> Fraction:
@@ -144,7 +144,7 @@ def test_sinks_stay_normal_and_tell_iterations_apart(
 
 def test_roles_and_warps_have_sinks_of_their_own(of_probe: Callable[[str], Reference]) -> None:
     for source, roles in ROLES.items():
-        names = {}
+        names: dict[tuple[float, ...], list[str]] = {}
         for index, role in enumerate(roles):
             # Of one step, both kinds are the same.
             names.setdefault(tuple(of_probe(source).sinks(index, 64, 1.0, [1000])), []).append(role)

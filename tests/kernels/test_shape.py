@@ -47,7 +47,7 @@ def all_variants(roles: tuple[str, ...]) -> tuple[Variant, ...]:
 
 @pytest.fixture(params=[86, 90], ids=["sm_86", "sm_90"], scope="session")
 def architecture(request: pytest.FixtureRequest) -> int:
-    return request.param
+    return int(request.param)
 
 
 @pytest.fixture(scope="session")
@@ -209,9 +209,7 @@ def test_controlled_chains_differ_in_the_operation_alone(build: Build, architect
         for operation_name in ("fma", "add", "mul"):
             (loop,) = timed_loops(built.kernels[f"isolated_dependent_{operation_name}_{length}"])
             steps = [i for i in loop if i.base in {"FFMA", "FADD", "FMUL"}]
-            assert len({tuple(sorted({registers(o) for o in i.operands})) for i in steps}) == 1, (
-                length
-            )
+            assert len({frozenset(registers(o) for o in i.operands) for i in steps}) == 1, length
             accumulator = registers(steps[0].operands[0])
             for step in steps:
                 assert len({registers(o) for o in step.operands} - {accumulator}) == 1, step.text

@@ -88,7 +88,7 @@ def model(source: str, role: str, thread: int, seed_value: float) -> Iterator[Fr
             else [i % count for i in range(length)]
         )
 
-        def step(x: Fraction, position: int) -> Fraction:
+        def step(x: Fraction, position: int) -> Fraction:  # noqa: ARG001 (the form of the other one)
             if source.startswith("controlled"):
                 kind = role.split("_")[1]
                 product = x if kind == "add" else x * multiplier

@@ -142,7 +142,7 @@ def test_role_map_that_does_not_fit(lab: Lab) -> None:
     lab.launches = [launch.model_copy(update={"role_map": [0]})]
     assert lab.time().rows[0].reason == "the role map names 1 of 2 warp slots"
     lab.launches = [launch.model_copy(update={"role_map": [0, 7]})]
-    assert lab.time().rows[0].reason == "the role map names role 7 of 2"
+    assert lab.time().rows[0].reason == "the role map [0, 7] does not fit 2 roles"
 
 
 def test_stale_raw_files_are_removed(lab: Lab) -> None:

@@ -97,8 +97,8 @@ def _gate(
         return f"shape broken: {shape.reason}"
     if len(launch.role_map) < launch.warps:
         return f"the role map names {len(launch.role_map)} of {launch.warps} warp slots"
-    if any(role >= len(variant.roles) for role in launch.role_map):
-        return f"the role map names role {max(launch.role_map)} of {len(variant.roles)}"
+    if any(not 0 <= role < len(variant.roles) for role in launch.role_map):
+        return f"the role map {launch.role_map} does not fit {len(variant.roles)} roles"
     return ""
 
 

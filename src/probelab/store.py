@@ -1,8 +1,10 @@
 """The content-addressed store: what has been made once under a key is never made again.
 
 An entry is a directory `<root>/<station>/<kk>/<key>` that appears by one rename, so a killed
-run leaves no half entry. Its files are read-only and are hard-linked into the results.
+run leaves no half entry. Its files are read-only and are hard-linked into the results; their
+digests lie beside them. The time of its directory is that of its last use.
 Work really done is logged, one JSON line each, in `<root>/work.jsonl`.
+Looking after the store (statistics, checks, removal) is in `storekeeping`.
 """
 
 import contextlib
@@ -15,9 +17,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from probelab.canonical import canonical_json, digest_file
 from probelab.errors import DataError
 
 WORK_LOG = "work.jsonl"
+#: In each entry: SHA-256 (hex) of its other files by path.
+DIGESTS = ".digests.json"
+#: Beginnings of the names of what a killed process may leave behind.
+MAKING = ".making-"
+SCRATCH = ".scratch-"
 
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
 
@@ -34,7 +42,12 @@ class Store:
     def get(self, station: str, key: str) -> Path | None:
         """The directory of an entry, or None if there is none."""
         place = self._place(station, key)
-        return place if place.is_dir() else None
+        if not place.is_dir():
+            return None
+        # For whoever removes what hasn't been used for long; a store may be read-only.
+        with contextlib.suppress(OSError):
+            os.utime(place)
+        return place
 
     @contextlib.contextmanager
     def make(self, station: str, key: str, label: str) -> Iterator[Path]:
@@ -51,14 +64,16 @@ class Store:
         place = self._place(station, key)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=".making-"))
+            aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=MAKING))
         except OSError as error:
             raise self._unwritable(error) from None
         try:
             yield aside
-            for path in aside.rglob("*"):
-                if path.is_file():
-                    path.chmod(0o444)
+            files = [path for path in aside.rglob("*") if path.is_file()]
+            digests = {path.relative_to(aside).as_posix(): digest_file(path) for path in files}
+            (aside / DIGESTS).write_text(canonical_json(digests), encoding="utf-8")
+            for path in [*files, aside / DIGESTS]:
+                path.chmod(0o444)
             aside.chmod(0o755)
             # Another process may have been quicker; its entry is as good as this one.
             with contextlib.suppress(FileExistsError):
@@ -80,7 +95,7 @@ class Store:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.root, prefix=".scratch-") as folder:
+            with tempfile.TemporaryDirectory(dir=self.root, prefix=SCRATCH) as folder:
                 yield Path(folder)
         except OSError as error:
             if error.errno not in _DISK_ERRORS:

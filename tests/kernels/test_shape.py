@@ -65,7 +65,7 @@ def operation(role: str) -> str:
 
 def intended_chains(source: str, role: str) -> list[int]:
     if source == "arithmetic_dependency.cu":
-        return [8] if role.startswith("dependent") else [1] * 8
+        return [16] if role.startswith("dependent") else [2] * 8
     return ({**CHAIN7} if source.startswith("chain7") else {**IRREGULAR, **CONTROLLED})[role]
 
 
@@ -156,6 +156,18 @@ def in_loop_bodies(build: Build, architecture: int) -> dict[str, kernel_listing.
     return dict(zip(ARITHMETIC, role_bodies(kernel, loop, 4), strict=True))
 
 
+def dependent_bodies(
+    build: Build, architecture: int, role: str
+) -> list[list[kernel_listing.Instruction]]:
+    """The steps and source setups of a role: in the in_loop kernel, and in its isolated one."""
+    unit = build("arithmetic_dependency.cu", all_variants(ARITHMETIC), architecture, FAST_MATH)
+    (loop,) = timed_loops(unit.kernels[f"isolated_{role}"])
+    return [
+        [i for i in body if i.base in {"FFMA", "FADD"} or i.opcode in SETUP]
+        for body in (in_loop_bodies(build, architecture)[role], loop)
+    ]
+
+
 def test_independent_roles_update_the_same_eight_registers(build: Build, architecture: int) -> None:
     bodies = in_loop_bodies(build, architecture)
     updated = {
@@ -167,24 +179,25 @@ def test_independent_roles_update_the_same_eight_registers(build: Build, archite
 
 
 def test_dependent_add_is_one_register_and_immediates(build: Build, architecture: int) -> None:
-    body = in_loop_bodies(build, architecture)["dependent_add_chain"]
-    (register,) = {registers(i.operands[0]) for i in body}
-    assert len(body) == 8
-    for instruction in body:
-        assert re.fullmatch(rf"FADD\.FTZ {register}, {register}, [0-9.]+", instruction.text)
+    for body in dependent_bodies(build, architecture, "dependent_add_chain"):
+        (register,) = {registers(i.operands[0]) for i in body}
+        assert len(body) == 16
+        for instruction in body:
+            assert re.fullmatch(rf"FADD\.FTZ {register}, {register}, [0-9.]+", instruction.text)
 
 
 def test_dependent_fma_sets_its_sources_up_between_the_steps(
     build: Build, architecture: int
 ) -> None:
-    body = in_loop_bodies(build, architecture)["dependent_fma_chain"]
-    steps = [i for i in body if i.base == "FFMA"]
-    assert all(re.fullmatch(r"FFMA\.FTZ R\d+, R\d+, R\d+, [0-9.]+", i.text) for i in steps)
-    assert len({i.operands[0] for i in steps}) <= 2
-    setups = [i for i in body if i.base != "FFMA"]
-    assert len(setups) == 8 and {i.opcode for i in setups} <= SETUP
-    between = body[body.index(steps[0]) : body.index(steps[-1])]
-    assert sum(i in setups for i in between) >= 4
+    for body in dependent_bodies(build, architecture, "dependent_fma_chain"):
+        steps = [i for i in body if i.base == "FFMA"]
+        assert len(steps) == 16
+        assert all(re.fullmatch(r"FFMA\.FTZ R\d+, R\d+, R\d+, [0-9.]+", i.text) for i in steps)
+        assert len({i.operands[0] for i in steps}) <= 2
+        setups = [i for i in body if i.opcode in SETUP]
+        assert len(setups) == 16
+        between = body[body.index(steps[0]) : body.index(steps[-1])]
+        assert sum(i in setups for i in between) >= 12
 
 
 # ----------------------------------------------------------------------------------- operand forms

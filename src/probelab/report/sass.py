@@ -1,0 +1,211 @@
+"""The SASS evidence of each role: verdicts, structure, excerpts of the timed loop, links."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from probelab.report.data import ProbeData
+from probelab.report.markdown import code, link, table
+from probelab.report.naming import listed
+from probelab.schema.manifests import RoleShape
+from probelab.schema.plan import Variant
+from probelab.schema.tidy import Evidence
+
+#: Excerpts longer than this are cut; the listing has the rest.
+EXCERPT_LINES = 60
+#: Roles whose excerpts are printed; more would make the report unreadable.
+EXCERPTS = 8
+
+_VERDICT = {"ok": "yes", "broken": "**no**", "not checked": "not checked", "failed": "not checked"}
+
+
+def variant_label(variant: Variant) -> str:
+    """`isolated`, `coresident in_loop`."""
+    return (
+        variant.placement
+        if variant.dispatch == "none"
+        else (f"{variant.placement} {variant.dispatch}")
+    )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A role as one variant's SASS shows it."""
+
+    variant: Variant
+    shape: RoleShape
+
+
+def _seen(data: ProbeData, evidence: Evidence, arch: str, role: str) -> list[_Seen]:
+    """A role in all variants of an architecture, isolated first."""
+    found = []
+    for variant in data.variants:
+        row = evidence.shape.get(variant.id)
+        if variant.arch == arch and row is not None:
+            found += [_Seen(variant, shape) for shape in row.roles if shape.role == role]
+    return sorted(found, key=lambda seen: (seen.variant.placement != "isolated", seen.variant.id))
+
+
+def _verdict(seen: Sequence[_Seen]) -> str:
+    """`yes`, or what each form says where they differ."""
+    verdicts = {variant_label(one.variant): _VERDICT[one.shape.status] for one in seen}
+    if len(set(verdicts.values())) <= 1:
+        return next(iter(verdicts.values()), "not checked")
+    return "; ".join(f"{label}: {verdict}" for label, verdict in verdicts.items())
+
+
+def verdict_sentence(data: ProbeData, evidence: Evidence) -> str:
+    """Does the SASS have the intended shape? One sentence over all roles, forms, architectures."""
+    statuses: Counter[str] = Counter()
+    for variant in data.variants:
+        row = evidence.shape.get(variant.id)
+        known = {shape.role: shape.status for shape in row.roles} if row else {}
+        statuses.update(known.get(role, "not checked") for role in variant.roles)
+    total = sum(statuses.values())
+    answer = (
+        "Yes"
+        if statuses["ok"] == total
+        else "Not everywhere"
+        if statuses["broken"]
+        else "Not known everywhere"
+    )
+    rest = [
+        f"{statuses[status]} {status}" for status in ("broken", "not checked") if statuses[status]
+    ]
+    roles = len(data.probe.roles)
+    return (
+        f"Does the SASS have the intended shape? **{answer}**: {statuses['ok']} of {total} bodies "
+        f"({roles} {'role' if roles == 1 else 'roles'}, {listed(sorted(data.archs))}, every kernel "
+        f"that holds them){f'; {listed(rest)}' if rest else ''}."
+    )
+
+
+def problems(data: ProbeData, evidence: Evidence) -> list[str]:
+    """What differs from the intent, or why it wasn't checked, each finding once."""
+    found: dict[str, list[str]] = {}
+    for variant in data.variants:
+        row = evidence.shape.get(variant.id)
+        label = f"{variant.arch} {variant_label(variant)}"
+        if row is None or (row.status == "failed" and row.reason):
+            reason = row.reason if row else "the shape station left nothing about this kernel"
+            found.setdefault(reason, []).append(f"{label} ({listed(variant.roles[:2])})")
+            continue
+        for shape in row.roles:
+            if shape.status != "ok":
+                text = (
+                    f"{code(shape.role)} {shape.status}: {'; '.join(shape.findings) or row.reason}"
+                )
+                found.setdefault(text, []).append(label)
+    return [f"{text} ({listed(dict.fromkeys(places))})" for text, places in found.items()]
+
+
+def broken(data: ProbeData, evidence: Evidence) -> list[str]:
+    """Each kernel whose shape is broken, with the reason."""
+    return [
+        f"{code(variant.id)} ({variant.arch}, {variant_label(variant)}): "
+        f"{evidence.shape_reason(variant.id)}"
+        for variant in data.variants
+        if evidence.shape_status(variant.id) == "broken"
+    ]
+
+
+def _opcodes(shape: RoleShape) -> str:
+    ordered = sorted(shape.opcodes.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{number}× {opcode}" for opcode, number in ordered)
+
+
+def _accumulators(shape: RoleShape) -> str:
+    return ", ".join("/".join(registers) for registers in shape.accumulators)
+
+
+def _chains(shape: RoleShape) -> str:
+    return " + ".join(str(length) for length in shape.chains)
+
+
+def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, root: Path) -> str:
+    """A row per role: verdict, chain, registers, opcodes, costs, links.
+
+    Args:
+        data: the probe.
+        evidence: the manifests.
+        arch: one architecture.
+        base: the report's folder.
+        root: the results folder, which the manifests' paths are relative to.
+    """
+    compact = len(data.probe.roles) > 16
+    cells = []
+    for role in data.probe.role_names:
+        seen = _seen(data, evidence, arch, role)
+        if not seen:
+            cells.append([code(role), "not checked", *[""] * 10])
+            continue
+        first = seen[0]
+        in_loop = next((one for one in seen if one.variant.dispatch == "in_loop"), None)
+        build = evidence.build.get(first.variant.id)
+        listing = evidence.sass.get(first.variant.id)
+        links = [
+            link(text, root / target, base)
+            for text, target in (
+                ("listing", listing.listing if listing else ""),
+                ("search", listing.matches if listing else ""),
+            )
+            if target
+        ]
+        cells.append(
+            [
+                code(role),
+                _verdict(seen),
+                "" if compact else first.shape.description,
+                _chains(first.shape),
+                _accumulators(first.shape),
+                "" if compact else _opcodes(first.shape),
+                str(first.shape.instructions or ""),
+                str(first.shape.setup or ""),
+                str(first.shape.reduction or ""),
+                str(in_loop.shape.dispatch) if in_loop else "",
+                str(first.shape.stall_sum or ""),
+                str(build.registers) if build and build.registers else "",
+                " · ".join(links),
+            ]
+        )
+    header = [
+        "role",
+        "as intended?",
+        "chain in words",
+        "steps",
+        "accumulators",
+        "opcodes on the path",
+        "instructions",
+        "setup MOVs",
+        "reduction",
+        "dispatch (in_loop)",
+        "stall sum",
+        "registers",
+        "evidence",
+    ]
+    return table(header, [row + [""] * (len(header) - len(row)) for row in cells], range(6, 12))
+
+
+def excerpts(data: ProbeData, evidence: Evidence, arch: str) -> list[tuple[str, str, str]]:
+    """(role, form, lines of its path through the timed loop) for the roles that matter most.
+
+    Those are the first `EXCERPTS` roles that claims name or that share a kernel, else the first.
+    """
+    named = [
+        role for claim in data.probe.claims for left, _, right in claim.ordering()
+        for role in (left, right)
+    ]  # fmt: skip
+    together = [role for members in data.probe.coresident or [] for role in members]
+    wanted = list(dict.fromkeys([*named, *together, *data.probe.role_names]))[:EXCERPTS]
+    found = []
+    for role in data.probe.role_names:
+        seen = [one for one in _seen(data, evidence, arch, role) if one.shape.excerpt]
+        if role not in wanted or not seen:
+            continue
+        lines = seen[0].shape.excerpt[:EXCERPT_LINES]
+        rest = len(seen[0].shape.excerpt) - len(lines)
+        if rest:
+            lines = [*lines, f"… {rest} more lines; see the listing"]
+        found.append((role, variant_label(seen[0].variant), "\n".join(lines)))
+    return found

@@ -1,0 +1,160 @@
+"""A probe's section as the template wants it: texts and tables, no logic left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from probelab.report import claims, provenance, sass, tables, text
+from probelab.report.data import Form, ProbeData, ReportData
+from probelab.report.figures import probe_figures
+from probelab.report.markdown import code, table
+from probelab.report.naming import is_predicted, listed, source_label
+from probelab.report.published import PublishedFigure
+from probelab.report.render import Figure
+from probelab.report.wording import quoted
+
+#: A form with more roles than this is shown over chain length, if the probe is about length.
+_LONG = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the report and what it links to lie."""
+
+    base: Path  #: the report's folder
+    results: Path
+    charts: Path
+
+
+def _progress_sections(data: ProbeData) -> list[dict[str, Any]]:
+    """One entry per form with figures: title, table, remarks below it."""
+    found = []
+    for form in data.forms:
+        rows = data.with_figures(form)
+        if not rows:
+            continue
+        sources = list(dict.fromkeys(source_label(row) for row in rows))
+        long = data.sweep is not None and form.placement == "isolated" and len(rows) > _LONG
+        body = (
+            tables.length_table(data, data.sweep, rows)
+            if long and data.sweep is not None
+            else tables.progress_table(data, rows)
+        )
+        below = [] if all(is_predicted(row) for row in rows) else text.reasons(rows)
+        orderings = [
+            chain for _, chain in data.orderings(form) if chain and chain.count(" ") <= 2 * _LONG
+        ]
+        found.append(
+            {
+                "title": f"{form.label}: {' / '.join(sources)}",
+                "table": body,
+                "reasons": below,
+                "orderings": orderings,
+            }
+        )
+    return found
+
+
+def _without_figures(data: ProbeData) -> list[dict[str, Any]]:
+    """One entry per architecture that has forms without any figure: their alone figures."""
+    found = []
+    for arch in data.archs:
+        forms = [form for form in data.forms if form.arch == arch and not data.with_figures(form)]
+        if not forms:
+            continue
+        found.append(
+            {
+                "arch": arch,
+                "forms": [f"{form.label}: {_why(data, form)}" for form in forms],
+                "table": tables.alone_table(data, forms),
+            }
+        )
+    return found
+
+
+def _why(data: ProbeData, form: Form) -> str:
+    reasons = dict.fromkeys(tables.reason_of(row) for row in data.of_form(form))
+    shown = list(reasons)[:3]
+    more = f" (and {len(reasons) - 3} more reasons)" if len(reasons) > 3 else ""
+    return "; ".join(shown) + more
+
+
+def _variants_table(data: ProbeData) -> str:
+    cells = []
+    for role in data.probe.roles:
+        intent = role.intent
+        shape = ""
+        if intent is not None:
+            split = " + ".join(str(length) for length in intent.chains)
+            noun = "accumulator" if intent.accumulators == 1 else "accumulators"
+            shape = f"{intent.count}× {intent.opcode}, {intent.accumulators} {noun}"
+            shape += f" ({split})" if intent.accumulators > 1 else ""
+            shape += ", sink reduction in each iteration" if intent.reduction != "none" else ""
+        cells.append([code(role.name), shape or "not declared", code(role.reference or "")])
+    return table(["role", "intended body of the timed loop", "reference role"], cells)
+
+
+def _sass(data: ProbeData, report: ReportData, place: Place) -> dict[str, Any]:
+    return {
+        "verdict": sass.verdict_sentence(data, report.evidence),
+        "problems": sass.problems(data, report.evidence),
+        "archs": [
+            {
+                "arch": arch,
+                "table": sass.evidence_table(
+                    data, report.evidence, arch, place.base, place.results
+                ),
+                "excerpts": sass.excerpts(data, report.evidence, arch),
+            }
+            for arch in sorted(data.archs)
+        ],
+    }
+
+
+def _wording(data: ProbeData) -> list[dict[str, Any]]:
+    return [
+        {
+            "forbidden": [quoted(wording) for wording in rule.forbidden],
+            "instead": rule.instead,
+            "source": rule.source,
+        }
+        for rule in data.probe.wording
+    ]
+
+
+def probe_section(
+    data: ProbeData, report: ReportData, published: Sequence[PublishedFigure], place: Place
+) -> tuple[dict[str, Any], list[Figure]]:
+    """What the template says of a probe, and its charts."""
+    figures = probe_figures(data, published)
+    missing = tables.missing_table(data.rows)
+    section = {
+        "name": data.probe.name,
+        "title": data.probe.title,
+        "question": " ".join(data.probe.question.split()),
+        "headline": text.headline(data, published),
+        "settings": provenance.settings_table(data, report),
+        "variants": _variants_table(data),
+        "role_count": len(data.probe.roles),
+        "long": len(data.probe.roles) > _LONG,
+        "findings": text.findings(data, published),
+        "orderings": tables.orderings_table(data),
+        "progress": _progress_sections(data),
+        "without_figures": _without_figures(data),
+        "figures": figures,
+        "sass": _sass(data, report, place),
+        "published": data.probe.published,
+        "published_table": tables.published_table(data, published),
+        "published_notes": [
+            f"{code(figure.role)}: {figure.note}" for figure in published if figure.note
+        ],
+        "claims": claims.claims_table(data),
+        "other_claims": claims.other_claims(data),
+        "wording": _wording(data),
+        "missing": missing,
+        "missing_count": len({row["launch"] for row in tables.missing_rows(data.rows)}),
+        "kernels": provenance.kernels_table(data, report.evidence),
+        "archs": listed(sorted(data.archs)),
+    }
+    return section, figures

@@ -5,14 +5,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from probelab.config.load import read_yaml, validate
+from probelab.config.models import Probe
 from probelab.errors import ProbelabError
-from probelab.schema.manifests import (
-    BuildManifest,
-    PredictManifest,
-    SassManifest,
-    ShapeManifest,
-    TimingManifest,
-)
+from probelab.schema.manifests import PredictManifest
 from probelab.schema.plan import Chunk
 
 Options = argparse.Namespace
@@ -55,20 +51,19 @@ def run(station: Callable[[Options], None], arguments: argparse.ArgumentParser) 
         sys.exit(f"probelab: {where}{error.strerror or error}")
 
 
-class Manifests:
-    """The manifests of one chunk, or of all, below a results folder."""
+def planned(results: Path, chunks: list[str]) -> list[Chunk]:
+    """The plan of all chunks, from the manifests that carry it.
 
-    def __init__(self, results: Path, chunks: list[str]) -> None:
-        def paths(station: str) -> list[Path]:
-            return [results / station / f"{chunk}.json" for chunk in chunks]
+    Raises:
+        DataError: if one of them is missing or damaged.
+    """
+    return [PredictManifest.read(results / "predict" / f"{chunk}.json").plan for chunk in chunks]
 
-        self.build = [BuildManifest.read(path) for path in paths("build")]
-        self.sass = [SassManifest.read(path) for path in paths("sass")]
-        self.shape = [ShapeManifest.read(path) for path in paths("shape")]
-        self.predict = [PredictManifest.read(path) for path in paths("predict")]
-        self.timing = [TimingManifest.read(path) for path in paths("timing")]
 
-    @property
-    def plan(self) -> list[Chunk]:
-        """The chunks themselves."""
-        return [manifest.plan for manifest in self.predict]
+def probes(paths: list[Path]) -> list[Probe]:
+    """The probes of these configuration files.
+
+    Raises:
+        ConfigError: with the first thing that is wrong.
+    """
+    return [validate(Probe, read_yaml(path), path.name) for path in paths]

@@ -19,7 +19,6 @@ from probelab.config.models import Probe
 from probelab.errors import ConfigError
 from probelab.plan import plan, timing_settings
 from probelab.schema.plan import Chunk
-from probelab.timing import HARNESS_VERSION
 from probelab.toolchain import Toolchain
 
 #: Folders of data that comes with the project, relative to the root.
@@ -103,10 +102,9 @@ class Workflow:
     def code(station: str) -> str:
         """Identity of a station's code.
 
-        Timing has a version instead, so that an edited library voids no measurement.
+        For timing it decides only which jobs start: measurements in the store are identified by
+        the harness version, so that an edited library voids none of them.
         """
-        if station == "timing":
-            return f"harness {HARNESS_VERSION}"
         return code_hash(f"probelab.{station}.station")
 
     def build_plan(self, chunk: str) -> str:
@@ -147,10 +145,13 @@ class Workflow:
         ]
 
     def references(self) -> str:
-        """What *analyse* reads of the probes."""
+        """What *analyse* reads of the probes: reference roles and claims."""
         return digest(
             {
-                probe.name: {role.name: role.reference for role in probe.roles}
+                probe.name: [
+                    {role.name: role.reference for role in probe.roles},
+                    [claim.model_dump() for claim in probe.claims],
+                ]
                 for probe in self.configuration.probes
             }
         )

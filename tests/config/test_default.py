@@ -57,7 +57,7 @@ def test_intents_agree_with_the_names(default: Configuration):
             kind, operation, *rest = role.name.split("_")
             assert role.intent.opcode == opcodes[operation]
             assert (role.intent.accumulators == 1) == (kind == "dependent" or rest == ["1"])
-            length = int(rest[0]) if rest and rest[0].isdigit() else 8
+            length = int(rest[0]) if rest and rest[0].isdigit() else 16
             assert role.intent.count == length
 
 

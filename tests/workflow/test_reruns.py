@@ -160,11 +160,13 @@ def test_edited_library_redoes_the_stations_that_use_it(done: Done) -> None:
     assert len(run.variants("predict")) == 14
 
 
-def test_edited_timing_code_voids_no_measurement(done: Done) -> None:
+def test_edited_timing_code_reads_its_results_again(done: Done) -> None:
     project = done()
     name = "src/probelab/timing/station.py"
     project.write(name, (project.folder / name).read_text() + "\n# One more remark.\n")
-    assert project.run(DATASET).nothing
+    run = project.run(DATASET)
+    assert run.rules == {"timing"} | SHARED
+    assert not run.work
 
 
 @pytest.mark.parametrize("size", [1, 3])

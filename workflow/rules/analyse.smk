@@ -2,7 +2,8 @@ rule analyse:
     input:
         measurements="results/measurements.parquet",
     output:
-        "results/summary.parquet",
+        summary="results/summary.parquet",
+        comparisons="results/comparisons.parquet",
     log:
         "logs/analyse.log",
     localrule: True
@@ -17,4 +18,4 @@ rule analyse:
     shell:
         "python {params.script:q} --results results --chunks {params.chunks:q}"
         " --probes {params.probes:q} --measurements {input.measurements:q}"
-        " --out {output:q} 2> {log:q}"
+        " --out {output.summary:q} --comparisons {output.comparisons:q} 2> {log:q}"

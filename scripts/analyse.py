@@ -1,0 +1,27 @@
+"""Summarise each role of each launch, and compare the roles."""
+
+from pathlib import Path
+
+from probelab.analyse.station import analyse
+from probelab.schema.tidy import Evidence
+from probelab.script import Options, parser, planned, probes, run
+
+
+def main(options: Options) -> None:
+    """Call the station."""
+    analyse(
+        options.measurements,
+        planned(options.results, options.chunks),
+        Evidence.of_run(options.results, options.chunks),
+        probes(options.probes),
+        summary=options.out,
+        comparisons=options.comparisons,
+    )
+
+
+if __name__ == "__main__":
+    arguments = parser(__doc__, "--results", "--chunks", "--probes", "--measurements", "--out")
+    arguments.add_argument(
+        "--comparisons", type=Path, required=True, help="the dataset of pairs of roles"
+    )
+    run(main, arguments)

@@ -214,7 +214,7 @@ def _memory(text: str) -> Memory | None:
         return None
     outer, descriptor_text, space, inner = match.groups()
     terms = _sum(inner)
-    if terms is None:
+    if terms is None or "c" in (outer, space):
         return None
     descriptor = None if descriptor_text is None else _register(descriptor_text)
     if isinstance(descriptor, Predicate) or (descriptor is None and descriptor_text is not None):

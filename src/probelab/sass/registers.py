@@ -2,8 +2,9 @@
 
 The rules follow the order of operands in the text: destinations come first, a carry or comparison
 predicate stands beside them. Widths come from modifiers (`.64`, `.128`, `.WIDE`) and from opcodes
-that work on pairs. `nvdisasm -plr` is the oracle against which the tests hold them. Tensor-core
-instructions read and write one register per operand here, which is too few.
+that work on pairs. `nvdisasm -plr` is the oracle against which the tests hold them. What the text
+doesn't show is missing: the descriptor of global memory accesses on sm_80 to sm_89 and what a
+called function changes. Tensor-core instructions have one register per operand here, too few.
 """
 
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def _widths(instruction: Instruction) -> tuple[int, int, int]:
     if opcode in ("CS2R", "CS2UR"):
         width = 1 if "32" in modifiers else 2
         return width, 1, 1
-    if opcode in PAIRED or both:
+    if opcode in PAIRED or opcode in INDIRECT or both:
         return 2, 2, 2
     if opcode in ("IMAD", "UIMAD") and "WIDE" in modifiers:
         return 2, 1, 2
@@ -119,8 +120,8 @@ def _destinations(instruction: Instruction) -> int:
             count += 1
         return count
     if isinstance(operands[0], Predicate):
-        # SHFL.IDX PT, R0, …; LOP3.LUT P0, RZ, …
-        return min(2, len(operands))
+        # SHFL.IDX PT, R0, …; LOP3.LUT P0, RZ, …; but VOTE.ANY P0, !P1
+        return 1 if opcode in ("VOTE", "VOTEU") else min(2, len(operands))
     # IADD3 R6, P0, P1, R2, …: carries stand directly beside the destination. VOTE has only one.
     limit = 2 if opcode in ("VOTE", "VOTEU") else 3
     count = 1

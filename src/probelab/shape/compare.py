@@ -138,7 +138,13 @@ def surrounding_findings(evidence: Evidence, intent: Intent) -> list[str]:
             found.append(f"the reduction leaves out {names}")
         elif not any(source.step in reduction and source.carried for source in read):
             found.append("the sum isn't kept from one iteration to the next")
-    others = [one for one in evidence.instructions(regions.steps("other")) if not is_move(one)]
+    # A NOP, or a move of what only other roles or the code behind the loop read, costs an issue and
+    # changes nothing else; it is counted, and no reason to refuse the variant.
+    others = [
+        one
+        for one in evidence.instructions(regions.steps("other"))
+        if one.opcode != "NOP" and not is_move(one)
+    ]
     if others:
         found.append(f"{_counts(others)} at {_where(others)} serve neither body nor loop")
     return found

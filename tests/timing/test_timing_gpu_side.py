@@ -105,6 +105,19 @@ def test_equal_kernels_are_measured_once(lab: Lab) -> None:
     assert len(lab.launched()) == 4 and len(work_log(lab)) == 1
 
 
+def test_a_stored_measurement_is_judged_by_the_roles_of_each_variant(lab: Lab) -> None:
+    lab.add(1, kernel_digest="d" * 64)
+    [other] = lab.add(2, kernel_digest="d" * 64)
+    # The same machine code, but its first warp claims the sink of the reference's second role.
+    lab.variants[1] = lab.variants[1].model_copy(update={"roles": ["split", "chain"]})
+    for _ in range(2):
+        row = lab.time().by_id()[other.id]
+        assert row.status == "failed" and "sink" in row.reason
+        warps = raw(lab, row.raw).repeats[0].warps
+        assert [warp.sink_status for warp in warps] == ["wrong", "wrong"]
+    assert len(work_log(lab)) == 1
+
+
 def test_a_renamed_role_needs_no_gpu(lab: Lab) -> None:
     lab.add(1)
     lab.time()

@@ -280,7 +280,8 @@ class _Judging:
             return None, "the variant has no host reference", measurement
         path = self._results / build.reference
         try:
-            identity = digest([digest_file(path), build.reference_roles])
+            # The roles too: a variant that is the same kernel has its sinks under other indices.
+            identity = digest([digest_file(path), build.reference_roles, item.variant.roles])
         except OSError as error:
             return None, f"can't read the host reference: {error.strerror}", measurement
         unknown = [

@@ -25,4 +25,5 @@ rule all:
         "results/charts",
         "results/measurements.parquet",
         "results/summary.parquet",
+        "results/comparisons.parquet",
     localrule: True

@@ -1,7 +1,5 @@
 """Summarise each role of each launch, and compare the roles."""
 
-from pathlib import Path
-
 from probelab.analyse.station import analyse
 from probelab.schema.tidy import Evidence
 from probelab.script import Options, parser, planned, probes, run
@@ -20,8 +18,10 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    arguments = parser(__doc__, "--results", "--chunks", "--probes", "--measurements", "--out")
-    arguments.add_argument(
-        "--comparisons", type=Path, required=True, help="the dataset of pairs of roles"
+    run(
+        main,
+        parser(
+            __doc__,
+            *("--results", "--chunks", "--probes", "--measurements", "--comparisons", "--out"),
+        ),
     )
-    run(main, arguments)

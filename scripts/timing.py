@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from probelab.schema.manifests import BuildManifest, PredictManifest, ShapeManifest
-from probelab.schema.plan import TimingSettings
 from probelab.script import Options, parser, run
 from probelab.store import Store
 from probelab.timing.station import time_chunk
@@ -26,13 +25,7 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    arguments = parser(__doc__, "--build", "--shape", "--predict", "--cache", "--out")
-    arguments.add_argument(
-        "--settings",
-        type=TimingSettings.model_validate_json,
-        required=True,
-        help="how to measure, as JSON",
-    )
+    arguments = parser(__doc__, "--settings", "--build", "--shape", "--predict", "--cache", "--out")
     arguments.add_argument(
         "--recordings", type=Path, required=True, help="folder of recorded measurements"
     )

@@ -9,7 +9,7 @@ from probelab.config.load import read_yaml, validate
 from probelab.config.models import Probe
 from probelab.errors import ProbelabError
 from probelab.schema.manifests import PredictManifest
-from probelab.schema.plan import Chunk
+from probelab.schema.plan import Chunk, TimingSettings
 
 Options = argparse.Namespace
 
@@ -27,6 +27,11 @@ _OPTIONS: dict[str, dict[str, object]] = {
     "--probes": {"type": Path, "nargs": "+", "help": "configuration files of the probes"},
     "--measurements": {"type": Path, "help": "the dataset of single warps"},
     "--summary": {"type": Path, "help": "the dataset of roles"},
+    "--comparisons": {"type": Path, "help": "the dataset of pairs of roles"},
+    "--settings": {
+        "type": TimingSettings.model_validate_json,
+        "help": "how launches are timed, as JSON",
+    },
     "--out": {"type": Path, "help": "the file to write"},
 }
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from probelab.errors import ProbelabError
-from probelab.workflow import RECORDINGS, STATIONS, Workflow, own_python_first
+from probelab.workflow import PUBLISHED, RECORDINGS, STATIONS, Workflow, own_python_first
 
 ROOT = Path(os.path.relpath(workflow.basedir))
 

@@ -2,6 +2,7 @@ rule report:
     input:
         measurements="results/measurements.parquet",
         summary="results/summary.parquet",
+        comparisons="results/comparisons.parquet",
         published=[ROOT / path for path in LAB.published],
     output:
         report="results/report.md",
@@ -14,11 +15,14 @@ rule report:
     params:
         probes=[str(ROOT / path) for path in LAB.probe_files],
         chunks=list(LAB.chunks),
+        settings=LAB.timing_settings(),
+        folder=str(ROOT / PUBLISHED),
         descriptions=LAB.descriptions(),
         code=LAB.code("report"),
         script=str(ROOT / "scripts" / "report.py"),
     shell:
         "python {params.script:q} --results results --chunks {params.chunks:q}"
         " --probes {params.probes:q} --measurements {input.measurements:q}"
-        " --summary {input.summary:q} --out {output.report:q} --charts {output.charts:q}"
-        " 2> {log:q}"
+        " --summary {input.summary:q} --comparisons {input.comparisons:q}"
+        " --published {params.folder:q} --settings {params.settings:q}"
+        " --out {output.report:q} --charts {output.charts:q} 2> {log:q}"

@@ -124,6 +124,9 @@ NOTE_2: dict[str, Any] = {
     ],
 }
 
+#: Deviations of ten repeats; their mean is 0.
+NOISE = [-3.0, 2.0, 1.0, 0.0, -1.0, 4.0, -2.0, 0.0, 1.0, -2.0]
+
 
 def configure(probes: Sequence[dict[str, Any]], **lab: Any) -> Configuration:
     """A checked configuration without files."""

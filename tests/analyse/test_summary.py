@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import NOTE_1, NOTE_1_PROGRESS, NOTE_2, NOTE_2_PROGRESS, Run, from_table
+from synthetic import NOISE, NOTE_1, NOTE_1_PROGRESS, NOTE_2, NOTE_2_PROGRESS, Run, from_table
 
 from probelab.aggregate import aggregate, measurements
 from probelab.analyse import analyse, compare, summarise
@@ -14,7 +14,6 @@ from probelab.schema import tables
 from probelab.schema.manifests import BuildRow, TimingRow
 
 NOTE = {"placement": "coresident", "dispatch": "in_loop"}
-NOISE = [-3.0, 2.0, 1.0, 0.0, -1.0, 4.0, -2.0, 0.0, 1.0, -2.0]  # mean 0
 
 
 def summary(run: Run, **want) -> dict[str, dict]:

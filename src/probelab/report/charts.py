@@ -55,7 +55,7 @@ def progress_by_role(
         for value in (row["progress"], row["low"], row["high"], row["published"])
         if value is not None
     ]
-    margin = (max(known) - min(known)) * 0.06 or max(known) * 0.01
+    margin = (max(known) - min(known)) * 0.06 or max(known) * 0.01 or 1.0
     domain = [min(known) - margin, max(known) + margin]
     x = alt.Scale(domain=domain, nice=False, zero=False)
     charts = []
@@ -69,7 +69,8 @@ def progress_by_role(
             for row in values
         ]
         base = alt.Chart(_data(labelled)).encode(y=_roles_axis(roles))
-        where = alt.X("progress:Q", scale=x, title="mean progress (iterations)")
+        axis = alt.Axis(title="mean progress (iterations)", tickCount=6)
+        where = alt.X("progress:Q", scale=x, axis=axis)
         layers = [
             base.mark_rule(strokeWidth=2.5, color=PALETTE[0])
             .encode(x=alt.X("low:Q", scale=x), x2="high:Q")
@@ -148,10 +149,12 @@ def ratio_by_form(
     )
     charts = []
     for place, (panel, values) in enumerate(panels):
+        own = {row["form"] for row in values}
+        lines = [form for form in forms if form in own]
         base = alt.Chart(_data(values)).encode(
             y=_roles_axis(roles),
             # Forms have lines of their own, so that equal ratios don't hide each other.
-            yOffset=alt.YOffset("form:N", sort=list(forms), scale=alt.Scale(domain=list(forms))),
+            yOffset=alt.YOffset("form:N", sort=lines, scale=alt.Scale(domain=lines)),
         )
         where = alt.X("ratio:Q", scale=x, title=axis_title)
         charts.append(
@@ -167,13 +170,18 @@ def ratio_by_form(
                 ),
             ).properties(
                 width=_WIDTH + 60,
-                height=(8 + 9 * len(forms)) * len(roles),
+                height=(14 + 8 * len(lines)) * len(roles),
                 title=_panel_title(panel),
                 name=f"panel_{place}",
             )
         )
     right = "right of the dashed line: more progress than the reference role in the same form"
-    return alt.vconcat(*charts).properties(title=_title(title, right, note))
+    stacked: alt.TopLevelMixin = alt.vconcat(
+        *charts,
+        title=_title(title, right, note),
+        resolve=alt.Resolve(scale=alt.ScaleResolveMap(yOffset="independent")),
+    )
+    return stacked
 
 
 def _grid(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int = 2) -> alt.TopLevelMixin:
@@ -254,13 +262,7 @@ def ratio_over_length(
         domain=[min([*present, neutral - 2]), max([*present, neutral + 2])], zero=False, nice=True
     )
     # Later series are drawn thinner, so that equal ratios don't hide each other.
-    widths = [2.0 + 3.0 * (len(series) - 1 - place) for place in range(len(series))]
-    width = alt.StrokeWidth(
-        "series:N",
-        sort=list(series),
-        scale=alt.Scale(domain=list(series), range=widths),
-        legend=None,
-    )
+    widths = {name: 2.0 + 3.0 * (len(series) - 1 - place) for place, name in enumerate(series)}
     charts = []
     for place, (panel, rows) in enumerate(panels):
         base = alt.Chart(_data(rows)).encode(
@@ -276,8 +278,13 @@ def ratio_over_length(
                 base.mark_rule(strokeWidth=2)
                 .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
                 .transform_filter("isValid(datum.low)"),
-                base.mark_line(strokeDash=[5, 4] if predicted else [1, 0]).encode(
-                    y=where, strokeWidth=width
+                *(
+                    base.mark_line(
+                        strokeDash=[5, 4] if predicted else [1, 0], strokeWidth=widths[name]
+                    )
+                    .encode(y=where)
+                    .transform_filter(alt.datum.series == name)
+                    for name in series
                 ),
                 base.mark_point(
                     filled=not predicted,

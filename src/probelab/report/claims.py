@@ -9,8 +9,6 @@ from probelab.report.markdown import code, table
 from probelab.report.naming import source_label
 from probelab.report.wording import quoted
 
-NOT_AN_ORDERING = "not an ordering; judged by a later version"
-
 
 def scope_label(claim: Claim) -> str:
     """`coresident, in_loop, 256 threads`."""
@@ -22,50 +20,50 @@ def scope_label(claim: Claim) -> str:
 def observation(rows: list[Row]) -> str:
     """What one group of rows (an architecture, a launch or set of launches) shows."""
     sources = list(dict.fromkeys(source_label(row) for row in rows if row["sign"]))
-    where = " / ".join(sources) or rows[0]["arch"]
     open_pairs = [row for row in rows if not row["sign"]]
     if open_pairs:
-        return f"{where}: no answer, {open_pairs[0]['reason']}"
+        return f"no answer: {open_pairs[0]['reason']}"
     differing = [row for row in rows if row["sign"] != row["expected_sign"]]
     if not differing:
-        return f"{where}: the observed ordering agrees"
+        return f"agrees, {' / '.join(sources)}"
     shown = [
         f"{code(row['left_role'])} {row['sign']} {code(row['right_role'])} "
         f"({naming.percent((row['ratio'] - 1) * 100)})"
         for row in differing
     ]
-    return f"{where}: the observed ordering differs: {'; '.join(shown)}"
+    return f"differs, {' / '.join(sources)}: {'; '.join(shown)}"
 
 
-def observations(data: ProbeData, claim: Claim) -> list[str]:
-    """One observation per architecture and group; a reason if there is none."""
-    if claim.expect is None:
-        return [NOT_AN_ORDERING]
-    rows = data.claim_rows(claim)
-    if not rows:
-        return ["no launch in this scope"]
-    return [
-        observation(list(members))
-        for _, members in groupby(rows, key=lambda row: (row["arch"], row["group"]))
-    ]
+def observations(data: ProbeData, claim: Claim) -> dict[str, str]:
+    """Architecture → what is observed there; several groups of roles are joined."""
+    found: dict[str, list[str]] = {}
+    for (arch, _), members in groupby(
+        data.claim_rows(claim), key=lambda row: (row["arch"], row["group"])
+    ):
+        found.setdefault(arch, []).append(observation(list(members)))
+    return {arch: "; ".join(texts) for arch, texts in found.items()}
 
 
-def claims_table(data: ProbeData) -> str:
-    """A row per claim whose form can be held against the data: those with an ordering."""
-    cells = [
-        [
-            code(claim.id),
-            quoted(claim.statement),
-            claim.source,
-            scope_label(claim),
-            code(" ".join((claim.expect or "").split())),
-            "; ".join(observations(data, claim)),
-        ]
-        for claim in data.probe.claims
-        if claim.expect is not None
-    ]
-    header = ["claim", "statement", "source", "scope", "expected", "observed"]
-    return table(header, cells)
+def claims_tables(data: ProbeData) -> list[tuple[str, str]]:
+    """(scope, a row per claim) for the claims that are orderings."""
+    scopes = dict.fromkeys(scope_label(claim) for claim in data.probe.claims if claim.expect)
+    found = []
+    for scope in scopes:
+        cells = []
+        for claim in data.probe.claims:
+            if not claim.expect or scope_label(claim) != scope:
+                continue
+            seen = observations(data, claim)
+            cells.append(
+                [
+                    f"{code(claim.id)}: {quoted(claim.statement)} ({claim.source})",
+                    code(" ".join(claim.expect.split())),
+                    *(seen.get(arch, "no launch in this scope") for arch in data.archs),
+                ]
+            )
+        header = ["claim", "expected", *(f"observed, {arch}" for arch in data.archs)]
+        found.append((scope, table(header, cells)))
+    return found
 
 
 def other_claims(data: ProbeData) -> list[tuple[str, str, str]]:

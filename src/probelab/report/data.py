@@ -193,7 +193,8 @@ class ReportData:
         ]  # fmt: skip
         launches = self.measurements["launch"].combine_chunks()
         first = {name: place for place, name in reversed(list(enumerate(launches.to_pylist())))}
-        part = self.measurements.select(names).take(pa.array(sorted(first.values())))
+        places = pa.array(sorted(first.values()), type=pa.int64())
+        part = self.measurements.select(names).take(places)
         return [dict(row) for row in part.to_pylist()]
 
     @cached_property

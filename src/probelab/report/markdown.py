@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+#: Cells are padded up to here; longer ones would make all rows as long.
+_PADDED = 60
+
 
 def cell(text: str) -> str:
     """A text inside a table cell: one line, no bar that would end the cell."""
@@ -25,7 +28,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
         column for column in range(len(header)) if any(row[column].strip() for row in rows)
     ] or [0]
     shown = [[cell(row[column]) for column in used] for row in [header, *rows]]
-    widths = [max(3, *(len(row[place]) for row in shown)) for place in range(len(used))]
+    lengths = [[len(row[place]) for row in shown] for place in range(len(used))]
+    widths = [max(3, *(length for length in own if length <= _PADDED), 3) for own in lengths]
     lines = []
     for row in shown:
         padded = [

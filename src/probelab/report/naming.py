@@ -51,7 +51,10 @@ def cycles(value: float | None) -> str:
 
 def percent(value: float | None, digits: int = 2) -> str:
     """A signed percentage: +7.28 %."""
-    return "" if value is None else f"{value:+.{digits}f} %"
+    if value is None:
+        return ""
+    # Adding zero turns the negative zero that rounding leaves into the positive one.
+    return f"{round(value, digits) + 0.0:+.{digits}f} %"
 
 
 def ratio(value: float | None, form: RatioForm) -> str:

@@ -42,15 +42,11 @@ def _progress_sections(data: ProbeData) -> list[dict[str, Any]]:
             else tables.progress_table(data, rows)
         )
         below = [] if all(is_predicted(row) for row in rows) else text.reasons(rows)
-        orderings = [
-            chain for _, chain in data.orderings(form) if chain and chain.count(" ") <= 2 * _LONG
-        ]
         found.append(
             {
                 "title": f"{form.label}: {' / '.join(sources)}",
                 "table": body,
                 "reasons": below,
-                "orderings": orderings,
             }
         )
     return found
@@ -140,16 +136,17 @@ def probe_section(
         "long": len(data.probe.roles) > _LONG,
         "findings": text.findings(data, published),
         "orderings": tables.orderings_table(data),
+        "standings": tables.standing_tables(data),
         "progress": _progress_sections(data),
         "without_figures": _without_figures(data),
         "figures": figures,
         "sass": _sass(data, report, place),
         "published": data.probe.published,
-        "published_table": tables.published_table(data, published),
+        "published_tables": tables.published_tables(data, published),
         "published_notes": [
             f"{code(figure.role)}: {figure.note}" for figure in published if figure.note
         ],
-        "claims": claims.claims_table(data),
+        "claims": claims.claims_tables(data),
         "other_claims": claims.other_claims(data),
         "wording": _wording(data),
         "missing": missing,

@@ -26,8 +26,12 @@ from probelab.schema.tidy import Evidence
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
+def _capitalize_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -36,6 +40,8 @@ def _environment() -> jinja2.Environment:
         # Markdown, not HTML: the names that could carry markup are checked identifiers.
         autoescape=False,
     )
+    environment.filters["capitalize_first"] = _capitalize_first
+    return environment
 
 
 def _anchor(title: str) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from probelab.report import naming
-from probelab.report.data import Form, ProbeData, Row, Sweep
+from probelab.report.data import Form, ProbeData, Row, Sweep, row_sign
 from probelab.report.markdown import code, first_line, table
 from probelab.report.naming import NOT_PREDICTED, is_predicted, source_label
 from probelab.report.published import PublishedFigure
@@ -157,38 +157,87 @@ def alone_table(data: ProbeData, forms: Sequence[Form]) -> str:
     return table(["role", *(form.label for form in forms)], cells, right=range(1, len(forms) + 1))
 
 
-def published_table(data: ProbeData, published: Sequence[PublishedFigure]) -> str:
-    """Published figures beside the lab's own in every form that has some.
+def published_tables(
+    data: ProbeData, published: Sequence[PublishedFigure]
+) -> list[tuple[str, str]]:
+    """(source, published figures beside the lab's own in each form) for each source.
 
-    Progress where the form is the notes' own, else the ratio to the reference role.
+    Progress and ratio where the form is the notes' own, else only the ratio to the reference.
     """
     ratio = data.probe.ratio
-    forms = [form for form in data.forms if data.with_figures(form)]
-    header = ["role", "published", "published, against reference"]
-    columns: list[dict[str, str]] = []
-    for form in forms:
-        rows = data.with_figures(form)
-        for label in dict.fromkeys(source_label(row) for row in rows):
-            own = {row["role"]: row for row in rows if source_label(row) == label}
+    by_source: dict[str, dict[Form, dict[str, Row]]] = defaultdict(dict)
+    for form in data.forms:
+        for row in data.with_figures(form):
+            by_source[source_label(row)].setdefault(form, {})[row["role"]] = row
+    found = []
+    for source, forms in (by_source or {"no figure of this lab": {}}).items():
+        header = ["role", "published progress", "published, against reference"]
+        columns: list[dict[str, str]] = []
+        for form, own in forms.items():
             if form.notes:
-                header.append(f"{form.label}: {label}")
+                header.append(f"progress, {form.label}")
                 columns.append(
                     {role: naming.progress(row["progress_mean"]) for role, row in own.items()}
                 )
-            header.append(f"against reference, {form.label}: {label}")
+            header.append(f"against reference, {form.label}")
             columns.append(
                 {role: naming.ratio(row["progress_ratio"], ratio) for role, row in own.items()}
             )
-    cells = [
-        [
-            code(figure.role),
-            naming.progress(figure.progress),
-            naming.ratio(figure.ratio, ratio),
-            *(column.get(figure.role, "") for column in columns),
+        cells = [
+            [
+                code(figure.role),
+                naming.progress(figure.progress),
+                "reference"
+                if figure.reference == figure.role
+                else naming.ratio(figure.ratio, ratio),
+                *(column.get(figure.role, "") for column in columns),
+            ]
+            for figure in published
         ]
-        for figure in published
-    ]
-    return table(header, cells, right=range(1, len(header)))
+        found.append((source, table(header, cells, right=range(1, len(header)))))
+    return found if published else []
+
+
+def standing_tables(data: ProbeData) -> list[tuple[str, str]]:
+    """(source, each role's standing against its reference in every form) for each source.
+
+    Only sources with several forms, and only roles that have a ratio in more forms than one
+    placement gives: it is about what depends on the form.
+    """
+    by_source: dict[str, dict[Form, dict[str, Row]]] = defaultdict(dict)
+    for form in data.forms:
+        for row in data.of_form(form):
+            if row_sign(row):
+                by_source[source_label(row)].setdefault(form, {})[row["role"]] = row
+    found = []
+    for source, forms in by_source.items():
+        if len(forms) < 2:
+            continue
+        together = {
+            role for form, own in forms.items() if form.placement == "coresident" for role in own
+        }
+        cells = []
+        for role in data.probe.roles:
+            rows = [own.get(role.name) for own in forms.values()]
+            if not any(rows) or (data.sweep is not None and role.name not in together):
+                continue
+            signs = {row_sign(row) for row in rows if row}
+            cells.append(
+                [
+                    code(role.name),
+                    code(role.reference or ""),
+                    *(_standing(row, data) if row else "" for row in rows),
+                    "**yes**" if {">", "<"} <= signs else "no",
+                ]
+            )
+        header = ["role", "against", *(form.label for form in forms), "depends on the form?"]
+        found.append((source, table(header, cells, right=range(2, 2 + len(forms)))))
+    return [(source, text) for source, text in found if text]
+
+
+def _standing(row: Row, data: ProbeData) -> str:
+    word = {">": "ahead", "<": "behind", "≈": "level"}[row_sign(row)]
+    return f"{word}, {naming.ratio(row['progress_ratio'], data.probe.ratio)}"
 
 
 def orderings_table(data: ProbeData, longest: int = 12) -> str:
@@ -207,18 +256,29 @@ def missing_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def missing_table(rows: Sequence[Row]) -> str:
-    """Rows without figures by reason: how many roles, in which probes, architectures, forms."""
+    """Rows without figures by reason: how many launches, in which probes and forms."""
     grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in missing_rows(rows):
-        grouped[row["status"], first_line(reason_of(row))].append(row)
+        why = first_line(reason_of(row)).removeprefix(f"{row['status']}: ")
+        grouped[row["status"], why].append(row)
     cells = []
-    for (status, reason), members in sorted(grouped.items()):
-        forms = sorted({(row["probe"], row["arch"], form_text(row)) for row in members})
-        shown = "; ".join(", ".join(form) for form in forms[:4])
-        more = f"; and {len(forms) - 4} more forms" if len(forms) > 4 else ""
+    for (status, why), members in sorted(grouped.items()):
         launches = len({row["launch"] for row in members})
-        cells.append([status, reason, naming.count(launches, "launch", "launches"), shown + more])
+        cells.append([status, why, naming.count(launches, "launch", "launches"), _where(members)])
     return table(["what", "why", "how many", "where"], cells)
+
+
+def _where(rows: Sequence[Row], limit: int = 4) -> str:
+    """`probe (sm_86): isolated, 256 threads; …`, at most `limit` forms per probe."""
+    forms: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for row in rows:
+        forms[row["probe"], row["arch"]][form_text(row)] = None
+    parts = []
+    for (probe, arch), names in sorted(forms.items()):
+        shown = sorted(names)
+        more = [f"{len(shown) - limit} more forms"] if len(shown) > limit else []
+        parts.append(f"{probe} ({arch}): {'; '.join([*shown[:limit], *more])}")
+    return " · ".join(parts)
 
 
 def form_text(row: Row) -> str:

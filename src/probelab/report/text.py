@@ -12,8 +12,6 @@ from probelab.report.markdown import code
 from probelab.report.naming import count, is_measured, is_predicted, listed, source_label
 from probelab.report.published import PublishedFigure
 
-_WORDS = {">": "ahead of", "<": "behind", "≈": "level with"}
-
 
 def _sources(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(source_label(row) for row in rows if row["backend"]))
@@ -27,7 +25,7 @@ def scale_sentence(data: ReportData) -> str:
     with_figures = [row for row in launches if row["progress_mean"] is not None]
     parts = [
         f"{number} {source}"
-        for source, number in Counter(source_label(row) for row in with_figures).items()
+        for source, number in sorted(Counter(source_label(row) for row in with_figures).items())
     ]
     without = len(launches) - len(with_figures)
     if without:
@@ -90,10 +88,9 @@ def _pairs_as_published(rows: Sequence[Row], published: Sequence[PublishedFigure
             other.append(f"{code(left)} and {code(right)}")
     if not all_pairs:
         return ""
-    exceptions = f"; not so {listed(other[:3])}{' and others' if len(other) > 3 else ''}"
-    return f"{same} of {all_pairs} pairs of roles stand in the published order" + (
-        exceptions if other else ""
-    )
+    more = f"; {len(other) - 3} more" if len(other) > 3 else ""
+    exceptions = f"; the other way round: {'; '.join(other[:3])}{more}" if other else ""
+    return f"{same} of {all_pairs} pairs of roles stand in the published order{exceptions}"
 
 
 def published_sentences(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]:
@@ -107,47 +104,55 @@ def published_sentences(data: ProbeData, published: Sequence[PublishedFigure]) -
                     [row for row in rows if source_label(row) == source], published
                 )
                 if agreement:
-                    found.append(f"In the note's form ({form.label}), {source}: {agreement}.")
+                    found.append(f"In the notes' form ({form.label}), {source}: {agreement}.")
     return found
 
 
-def _flip(source: str, rows: Sequence[tuple[Form, Row]], ratio: naming.RatioForm) -> str:
-    """The sentence about a role that is ahead in one form and behind in another."""
-    role, reference = rows[0][1]["role"], rows[0][1]["reference_role"]
-    parts = []
-    for form, row in rows:
-        figure = naming.ratio(row["progress_ratio"], ratio)
-        parts.append(f"{_WORDS[row_sign(row)]} it when {form.label} ({figure})")
-    return f"{code(role)} against {code(reference)}, {source}: {listed(parts)}."
+def flips(data: ProbeData) -> dict[tuple[str, str], list[tuple[Form, Row]]]:
+    """(role, source) → forms and rows of the roles whose standing depends on the form.
 
-
-def flips(data: ProbeData) -> list[tuple[str, str]]:
-    """(role, sentence) for each role whose standing against its reference depends on the form."""
+    That is: ahead of the reference role in one form and behind it in another.
+    """
     grouped: dict[tuple[str, str], list[tuple[Form, Row]]] = defaultdict(list)
     for form in data.forms:
         for row in data.of_form(form):
             if row_sign(row):
                 grouped[row["role"], source_label(row)].append((form, row))
+    return {
+        key: rows
+        for key, rows in grouped.items()
+        if {">", "<"} <= {row_sign(row) for _, row in rows}
+    }
+
+
+def flip_summary(data: ProbeData) -> list[str]:
+    """How many roles' standing depends on the form, and the widest swing, for each source."""
     found = []
-    for role in data.probe.role_names:
-        for (name, source), rows in grouped.items():
-            if name == role and {">", "<"} <= {row_sign(row) for _, row in rows}:
-                found.append((role, _flip(source, rows, data.probe.ratio)))
+    changing = flips(data)
+    for source in dict.fromkeys(source for _, source in changing):
+        own = {role: rows for (role, name), rows in changing.items() if name == source}
+        compared = sum(1 for role in data.probe.roles if role.reference)
+        swings = {
+            role: sorted(rows, key=lambda pair: float(pair[1]["progress_ratio"]))
+            for role, rows in own.items()
+        }
+        widest = max(
+            swings,
+            key=lambda role: (
+                swings[role][-1][1]["progress_ratio"] / swings[role][0][1]["progress_ratio"]
+            ),
+        )
+        (low_form, low), (high_form, high) = swings[widest][0], swings[widest][-1]
+        ratio = data.probe.ratio
+        found.append(
+            f"{source[:1].upper()}{source[1:]}: for {len(own)} of {count(compared, 'role')}, being "
+            "ahead of or behind the reference role depends on the kernel form. The widest swing: "
+            f"{code(widest)} against {code(low['reference_role'])}, from "
+            f"{naming.ratio(low['progress_ratio'], ratio)} ({low_form.label}) to "
+            f"{naming.ratio(high['progress_ratio'], ratio)} ({high_form.label}). So placement, "
+            "dispatch and warps per sub-core belong to any conclusion."
+        )
     return found
-
-
-def flip_summary(data: ProbeData) -> str:
-    """How many roles' standing depends on the kernel form, in one sentence; empty for none."""
-    roles = list(dict.fromkeys(role for role, _ in flips(data)))
-    if not roles:
-        return ""
-    compared = sum(1 for role in data.probe.roles if role.reference)
-    named = f" ({listed(code(role) for role in roles)})" if len(roles) <= 4 else ""
-    return (
-        f"For {len(roles)} of {count(compared, 'role')}{named}, being ahead of or behind the "
-        "reference role depends on the kernel form: placement, dispatch and warps per sub-core "
-        "belong to the conclusion."
-    )
 
 
 def _length_parts(rows: Sequence[Row], sweep: Sweep) -> list[str]:
@@ -188,11 +193,22 @@ def length_sentences(data: ProbeData, only: str = "") -> list[str]:
             largest = max(rows, key=lambda row: abs(row["progress_ratio"] - 1))
             found.append(
                 f"{code(series)} against {code(reference)} of the same length ({form.label}, "
-                f"{source}): {'; '.join(_length_parts(rows, sweep))}. Largest difference: "
-                f"{naming.percent((largest['progress_ratio'] - 1) * 100)} at "
+                f"{source}): {'; '.join(_length_parts(rows, sweep))} instructions; largest "
+                f"difference {naming.percent((largest['progress_ratio'] - 1) * 100)}, at "
                 f"{sweep.place[largest['role']][1]}."
             )
     return found
+
+
+def _orderings(data: ProbeData) -> list[str]:
+    """The ordering of each form, for probes of few roles."""
+    if len(data.probe.roles) > 5:
+        return []
+    return [
+        f"{form.label}, {source_label(row)}: {code(chain)}."
+        for form in data.forms
+        for row, chain in data.orderings(form)
+    ]
 
 
 def headline(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]:
@@ -200,24 +216,27 @@ def headline(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]
     sentences = published_sentences(data, published)
     if data.sweep is not None:
         sentences += length_sentences(data, "measured") or length_sentences(data, "predicted")
-    elif not sentences:
-        sentences += [
-            f"{form.label}, {source_label(row)}: {code(chain)}."
-            for form in data.forms
-            for row, chain in data.orderings(form)
-        ][:1]
-    sentences += [flip_summary(data)]
-    shown = [sentence for sentence in sentences if sentence]
-    return shown or ["No role of this probe has a figure; its last section says why."]
+    sentences += _orderings(data)[:4]
+    sentences += flip_summary(data)
+    return (
+        sentences
+        or _first_ordering(data)
+        or ["No role of this probe has a figure; its last section says why."]
+    )
+
+
+def _first_ordering(data: ProbeData) -> list[str]:
+    """The ordering of the first form that has one."""
+    return [
+        f"{form.label}, {source_label(row)}: {code(chain)}."
+        for form in data.forms
+        for row, chain in data.orderings(form)
+    ][:1]
 
 
 def findings(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]:
-    """What the probe's own section says beside its orderings."""
-    found = published_sentences(data, published) + length_sentences(data)
-    changing = [sentence for _, sentence in flips(data)]
-    if changing:
-        found.append(flip_summary(data))
-    return found + changing
+    """What the probe's own section says beside its tables."""
+    return published_sentences(data, published) + length_sentences(data) + flip_summary(data)
 
 
 def reasons(rows: Iterable[Row]) -> list[str]:

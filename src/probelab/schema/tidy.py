@@ -79,6 +79,22 @@ class Evidence:
             timing=_rows(TimingManifest, "timing", timing),
         )
 
+    @classmethod
+    def of_run(cls, results: Path, chunks: Iterable[str]) -> "Evidence":
+        """The manifests of these chunks below a results folder: `<station>/<chunk>.json`.
+
+        Raises:
+            DataError: if one of them is missing, damaged or another station's.
+        """
+        names = list(chunks)
+        stations = ("build", "sass", "shape", "predict", "timing")
+        return cls.read(
+            **{
+                station: [results / station / f"{name}.json" for name in names]
+                for station in stations
+            }
+        )
+
     def shape_status(self, variant: str) -> str:
         """The verdict on a variant's SASS; "not checked" if nobody looked."""
         row = self.shape.get(variant)

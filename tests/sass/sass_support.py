@@ -84,3 +84,80 @@ def life_ranges(cubin: Path) -> dict[tuple[str, int], tuple[set[str], set[str]]]
                 at += len(columns) + 1
             found[function, int(address[1], 16)] = writes, reads
     return found
+
+
+_NOTATION = re.compile(r"\[B([0-5-]{6}):R([0-7-]):W([0-7-]):([Y-]):S(\d\d)\] (.*)")
+
+
+def program(*lines: str, name: str = "k", arch: str = "sm_90") -> str:
+    """A listing of the given instructions, from address 0 on.
+
+    A line may start with a control word in CuAssembler's notation, or with a stall such as `S04 `;
+    otherwise the stall is 1.
+    """
+    head = f"\n\tcode for {arch}\n\t.target\t{arch}\n\n\t\tFunction : {name}\n"
+    out: list[str] = []
+    for place, line in enumerate(lines):
+        stall, _, text = line.partition(" ")
+        if not re.fullmatch(r"S\d\d|\[.*", stall):
+            stall, text = "S01", line
+        mark = "Y" if stall[1:].isdecimal() and int(stall[1:]) > 11 else "-"
+        notation = stall if stall.startswith("[") else f"[B------:R-:W-:{mark}:{stall}]"
+        found = _NOTATION.fullmatch(f"{notation} {text}")
+        assert found is not None, line
+        waits, read, write, yields, stall, text = found.groups()
+        mask = sum(1 << int(one) for one in waits if one != "-")
+        high = (
+            int(stall)
+            | (yields == "-") << 4
+            | (7 if write == "-" else int(write)) << 5
+            | (7 if read == "-" else int(read)) << 8
+            | mask << 11
+        ) << 41
+        out.append(f"        /*{16 * place:04x}*/  {text} ;  /* {0x7918:#018x} */\n")
+        out.append(f"            /* {high:#018x} */\n")
+    return head + "".join(out)
+
+
+#: What follows the body in a loop of the kind that nvcc makes of a clock64() budget.
+TAIL = (
+    "S01 IADD3 R6, R6, 0x1, RZ",
+    "S06 CS2R R4, SR_CLOCKLO",
+    "S04 IADD3 R7, P0, -R2, R4, RZ",
+    "S02 IADD3.X R4, ~R3, R5, RZ, P0, !PT",
+    "S04 ISETP.GE.U32.AND P0, PT, R7, UR4, PT",
+    "S13 ISETP.GE.U32.AND.EX P0, PT, R4, UR5, PT, P0",
+)
+
+
+def timed(*body: str, before: Sequence[str] = ("CS2R R2, SR_CLOCKLO",), arch: str = "sm_90") -> str:
+    """A listing of an isolated kernel with `body` in its timed loop."""
+    head = 16 * len(before)
+    return program(
+        *before,
+        *body,
+        *TAIL,
+        f"S05 @!P0 BRA {head:#x}",
+        "CS2R R8, SR_CLOCKLO",
+        "EXIT",
+        f"BRA {head + 16 * (len(body) + len(TAIL) + 3):#x}",
+        arch=arch,
+    )
+
+
+def unit(source: str, variants: Sequence[tuple[str, Sequence[str], str]]) -> str:
+    """A translation unit with variants of one of the project's kernels.
+
+    Args:
+        source: file name below kernels/.
+        variants: name, roles and dispatch (``, `IN_LOOP`, `HOISTED`) of each.
+    """
+    parts: list[str] = []
+    for name, roles, dispatch in variants:
+        settings = {"PROBE_NAME": name, "PROBE_ROLES": ",".join(roles)}
+        if dispatch:
+            settings[f"PROBE_DISPATCH_{dispatch}"] = "1"
+        parts += [f"#define {key} {value}" for key, value in settings.items()]
+        parts.append(f'#include "{KERNELS / source}"')
+        parts += [f"#undef {key}" for key in settings]
+    return "\n".join(parts) + "\n"

@@ -244,9 +244,11 @@ def _selector(forks: list[_Fork]) -> Symbol:
             f"the branch at {forks[0].address:#06x} depends on something that isn't the role"
         )
     found = _common_ancestor(symbols)
-    if found is None or found.address < 0:
-        places = ", ".join(f"{fork.address:#06x}" for fork in forks[:3])
+    places = ", ".join(f"{fork.address:#06x}" for fork in forks[:3])
+    if found is None:
         raise CannotFollowError(f"the branches at {places} depend on more than one value")
+    if found.address < 0:
+        raise CannotFollowError(f"the branches at {places} depend on a value of unknown origin")
     return found
 
 
@@ -315,6 +317,11 @@ class RolePaths:
             CannotFollowError: if there is more than one loop, or way.
         """
         loop = self.only_loop()
+        if len(loop.back_edges) > 1:
+            edges = ", ".join(f"{edge:#06x}" for edge in loop.back_edges)
+            raise WrongStructureError(
+                f"expected one back-edge, found {len(loop.back_edges)}: {edges}"
+            )
         head = self._place(loop.head)
         allowed = frozenset(self._place(address) for address in loop.body) - {head}
         ways, forks = self._walker.walk(head, State(), frozenset({head}), allowed, {})

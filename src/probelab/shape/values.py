@@ -24,7 +24,7 @@ class Symbol:
     """An unknown 32-bit value.
 
     Attributes:
-        address: the instruction that made it.
+        address: the instruction that made it; negative if it isn't the result of one.
         register: the register that it was first written to.
         parent: the symbol that it was computed from, if from one symbol and constants only.
     """
@@ -44,6 +44,11 @@ class Symbol:
 Value: TypeAlias = int | Symbol
 #: A truth value, or the symbols that it depends on.
 Truth: TypeAlias = bool | frozenset[Symbol]
+
+
+def _merged(address: int, register: str) -> Symbol:
+    """The value of a register where paths meet that disagree on it: no instruction makes it."""
+    return Symbol(-1, f"{register} at {address:#x}")
 
 
 def _unknown(*truths: Truth) -> frozenset[Symbol]:
@@ -108,7 +113,7 @@ class State:
     def merge(self, other: "State", address: int) -> "State":
         """What holds on both of two paths that meet at `address`."""
         registers: dict[str, Value] = {
-            name: value if other.registers.get(name) == value else Symbol(address, name)
+            name: value if other.registers.get(name) == value else _merged(address, name)
             for name, value in self.registers.items()
         }
         predicates: dict[str, Truth] = {}

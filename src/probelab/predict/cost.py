@@ -4,7 +4,8 @@ The rule: each instruction holds back the next one by its stall field; a taken b
 the redirect instead, whatever its field says; BSYNC by the time of the reconvergence. After a
 redirect the following line of instructions comes late. Register reads and pipes aren't modelled:
 the compiler's stall fields cover them but for a few cycles where many operands of successive
-instructions share a register bank.
+instructions share a register bank. Neither is the one cycle more that a BSYNC in the last place of
+a line takes right behind a branch.
 """
 
 from collections.abc import Sequence

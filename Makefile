@@ -23,6 +23,7 @@ pycuda: setup ## build PyCUDA once more, on a machine with a GPU
 
 report: setup ## the full reproduction: results/report.md, charts, both Parquet files
 	$(BIN)/snakemake --cores $(CORES) $(ARGS)
+	@echo "the report: results/report.md"
 
 test: setup ## the quick tests
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m '$(QUICK)' $(ARGS)

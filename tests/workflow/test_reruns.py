@@ -1,6 +1,5 @@
 """What an edit redoes: the jobs that start, and the work that is really done."""
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -61,19 +60,23 @@ def test_key_order_and_whole_floats_redo_nothing(done: Done) -> None:
     assert project.run(DATASET).nothing
 
 
-def edit_constant(project: Project) -> None:
-    """Change the arithmetic of the arithmetic probe's dependent ADD role."""
-    path = project.folder / "kernels" / f"{ARITHMETIC}.cu"
-    text = path.read_text()
-    role = text.index("dependent_add_chain")
-    changed = re.sub(r"(\d+\.\d+)f", lambda match: f"{float(match[1]) + 0.125}f", text[role:])
-    assert changed != text[role:]
-    path.write_text(text[:role] + changed)
+def edit_constants(project: Project) -> None:
+    """Give the arithmetic probe's dependent ADD role constants of its own."""
+    project.edit(
+        f"kernels/{ARITHMETIC}.cu",
+        "using dependent_add_chain = Role<Add, 1>;",
+        """struct OtherAdd {
+    template <class Position> PROBE_INLINE float operator()(float x, Position) const {
+        return probe::add_rn(x, 0.375f + Position::value);
+    }
+};
+using dependent_add_chain = Role<OtherAdd, 1>;""",
+    )
 
 
 def test_edited_kernel_redoes_its_own_variants(done: Done) -> None:
     project = done()
-    edit_constant(project)
+    edit_constants(project)
     run = project.run(DATASET)
     assert run.status == 0, run.output
     assert run.rules == CHUNKED | SHARED

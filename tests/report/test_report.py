@@ -208,7 +208,7 @@ def test_claims_are_observations(noted: tuple[Run, str]) -> None:
     _, text = noted
     line = line_of(text, "`two_gain`: Two accumulators gain.")
     assert "agrees, measured on NVIDIA H200 (sm_90)" in line
-    assert "no answer: independent_fma_7_2acc_4_3 has no progress here" in line
+    assert "no answer: independent_fma_7_2acc_4_3 has no figure in this form" in line
     line = line_of(text, "`eight_tie`")
     assert "differs, measured on NVIDIA H200 (sm_90): `independent_fma_8_4acc_balanced` >" in line
     assert "1 claims that are no orderings, judged by a later version" in text

@@ -65,7 +65,7 @@ def _obstacle(groups: Groups, roles: tuple[str, str], pair: tuple[Sample | None,
     """Why a pair can't be compared; empty if it can."""
     for role, sample in zip(roles, pair, strict=True):
         if sample is None or not sample.usable:
-            return f"{role} has no progress here"
+            return f"{role} has no figure in this form"
         if groups.broken(sample):
             return f"the kernel of {role} has a broken shape"
     left, right = pair

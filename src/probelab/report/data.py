@@ -188,8 +188,8 @@ class ReportData:
         """What the measurements say of each launch: device, tools, dates, one row a launch."""
         names = [
             "probe", "arch", "backend", "recording", "device", "device_uuid", "compute_capability",
-            "driver_version", "measured_at", "model_reason", "nvcc_version", "disassembler_version",
-            "harness_version", "nvcc_flags", "launch",
+            "driver_version", "measured_at", "model_reason", "nvcc_version", "harness_version",
+            "nvcc_flags", "launch",
         ]  # fmt: skip
         launches = self.measurements["launch"].combine_chunks()
         first = {name: place for place, name in reversed(list(enumerate(launches.to_pylist())))}

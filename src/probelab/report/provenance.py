@@ -96,7 +96,6 @@ def sources_table(report: ReportData) -> str:
                 driver,
                 when,
                 _texts(run["nvcc_version"] for run in runs),
-                _texts(run["disassembler_version"] for run in runs),
                 _texts(run["harness_version"] for run in runs),
             ]
         )
@@ -111,7 +110,6 @@ def sources_table(report: ReportData) -> str:
         "driver",
         "measured (UTC)",
         "nvcc",
-        "disassembler",
         "harness version",
     ]
     return table(header, cells, right=(3,))
@@ -127,6 +125,9 @@ def facts(report: ReportData) -> list[str]:
     if any(naming.is_measured(run) for run in report.runs):
         reasons = listed(report.throttle_reasons) or "none"
         found.append(f"Throttle reasons that the driver reported: {reasons}.")
+    disassemblers = {row.disassembler_version for row in report.evidence.sass.values()}
+    if disassemblers - {""}:
+        found.append(f"Disassembler (cuobjdump): {_texts(disassemblers)}.")
     flags: dict[str, set[str]] = defaultdict(set)
     for row in report.evidence.build.values():
         if row.flags or row.status == "ok":

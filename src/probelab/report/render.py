@@ -31,6 +31,7 @@ CONFIG: dict[str, Any] = {
         "titleFontSize": 12,
         "titleFontWeight": "normal",
         "labelLimit": 0,
+        "labelFlush": False,
         "titleLimit": 0,
         "gridColor": "#e6e6e6",
         "domainColor": "#888888",

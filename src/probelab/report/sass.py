@@ -123,6 +123,26 @@ def _chains(shape: RoleShape) -> str:
     return " + ".join(str(length) for length in shape.chains)
 
 
+def _links(variant: Variant, evidence: Evidence, base: Path, root: Path) -> str:
+    """Links to the listing and to the note's search of it."""
+    row = evidence.sass.get(variant.id)
+    targets = (("listing", row.listing), ("search", row.matches)) if row else ()
+    return " · ".join(link(text, root / target, base) for text, target in targets if target)
+
+
+def coresident_links(
+    data: ProbeData, evidence: Evidence, arch: str, base: Path, root: Path
+) -> list[str]:
+    """Each kernel that holds several roles, with links to its listing and the note's search."""
+    found = []
+    for variant in data.variants:
+        links = _links(variant, evidence, base, root)
+        if variant.arch == arch and variant.placement == "coresident" and links:
+            roles = listed(code(role) for role in variant.roles)
+            found.append(f"{variant_label(variant)}, {roles}: {links}")
+    return sorted(found, reverse=True)
+
+
 def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, root: Path) -> str:
     """A row per role: verdict, chain, registers, opcodes, costs, links.
 
@@ -143,15 +163,6 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
         first = seen[0]
         in_loop = next((one for one in seen if one.variant.dispatch == "in_loop"), None)
         build = evidence.build.get(first.variant.id)
-        listing = evidence.sass.get(first.variant.id)
-        links = [
-            link(text, root / target, base)
-            for text, target in (
-                ("listing", listing.listing if listing else ""),
-                ("search", listing.matches if listing else ""),
-            )
-            if target
-        ]
         cells.append(
             [
                 code(role),
@@ -166,7 +177,7 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
                 str(in_loop.shape.dispatch) if in_loop else "",
                 str(first.shape.stall_sum or ""),
                 str(build.registers) if build and build.registers else "",
-                " · ".join(links),
+                _links(first.variant, evidence, base, root),
             ]
         )
     header = [

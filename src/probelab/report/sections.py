@@ -101,6 +101,9 @@ def _sass(data: ProbeData, report: ReportData, place: Place) -> dict[str, Any]:
                 "table": sass.evidence_table(
                     data, report.evidence, arch, place.base, place.results
                 ),
+                "coresident": sass.coresident_links(
+                    data, report.evidence, arch, place.base, place.results
+                ),
                 "excerpts": sass.excerpts(data, report.evidence, arch),
             }
             for arch in sorted(data.archs)

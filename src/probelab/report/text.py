@@ -12,6 +12,9 @@ from probelab.report.markdown import code
 from probelab.report.naming import count, is_measured, is_predicted, listed, source_label
 from probelab.report.published import PublishedFigure
 
+#: Probes of so few roles show their orderings at the report's beginning.
+_FEW_ROLES = 5
+
 
 def _sources(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(source_label(row) for row in rows if row["backend"]))
@@ -201,11 +204,9 @@ def length_sentences(data: ProbeData, only: str = "") -> list[str]:
 
 
 def _orderings(data: ProbeData) -> list[str]:
-    """The ordering of each form, for probes of few roles."""
-    if len(data.probe.roles) > 5:
-        return []
+    """The ordering of roles in each form."""
     return [
-        f"{form.label}, {source_label(row)}: {code(chain)}."
+        f"Roles by progress ({form.label}, {source_label(row)}): {code(chain)}."
         for form in data.forms
         for row, chain in data.orderings(form)
     ]
@@ -216,22 +217,11 @@ def headline(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]
     sentences = published_sentences(data, published)
     if data.sweep is not None:
         sentences += length_sentences(data, "measured") or length_sentences(data, "predicted")
-    sentences += _orderings(data)[:4]
+    elif len(data.probe.roles) <= _FEW_ROLES:
+        sentences += _orderings(data)[:4]
     sentences += flip_summary(data)
-    return (
-        sentences
-        or _first_ordering(data)
-        or ["No role of this probe has a figure; its last section says why."]
-    )
-
-
-def _first_ordering(data: ProbeData) -> list[str]:
-    """The ordering of the first form that has one."""
-    return [
-        f"{form.label}, {source_label(row)}: {code(chain)}."
-        for form in data.forms
-        for row, chain in data.orderings(form)
-    ][:1]
+    nothing = ["No role of this probe has a figure; its last section says why."]
+    return sentences or _orderings(data)[:1] or nothing
 
 
 def findings(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]:

@@ -158,7 +158,7 @@ BROKEN = {
     "sum where none belongs": (
         [*CHAIN, SUM],
         ADD8,
-        "1 FADD at 0x0090 join accumulators, expected none to",
+        "expected no joining of accumulators, found 1 FADD, 0x0090",
     ),
     "no sum": (
         CHAIN,
@@ -184,7 +184,7 @@ BROKEN = {
     "a stray instruction": (
         [*CHAIN, "SHF.L.U32 R21, R22, 0x1, RZ"],
         ADD8,
-        "1 SHF at 0x0090 serve neither body nor loop",
+        "of use to neither body nor loop: 1 SHF, 0x0090",
     ),
     "an inner loop": (
         [*CHAIN, "@P3 BRA 0x30"],

@@ -127,7 +127,9 @@ def surrounding_findings(evidence: Evidence, intent: Intent) -> list[str]:
     reduction = regions.steps("reduction")
     if intent.reduction == "none" and reduction:
         joins = evidence.instructions(reduction)
-        found.append(f"{_counts(joins)} at {_where(joins)} join accumulators, expected none to")
+        found.append(
+            f"expected no joining of accumulators, found {_counts(joins)}, {_where(joins)}"
+        )
     if intent.reduction == "each_iteration":
         read = {source for index in reduction for source in regions.flow.origins(index)}
         left = [one for one in chains.chains if all(o.step != one.steps[-1] for o in read)]
@@ -146,7 +148,7 @@ def surrounding_findings(evidence: Evidence, intent: Intent) -> list[str]:
         if one.opcode != "NOP" and not is_move(one)
     ]
     if others:
-        found.append(f"{_counts(others)} at {_where(others)} serve neither body nor loop")
+        found.append(f"of use to neither body nor loop: {_counts(others)}, {_where(others)}")
     return found
 
 
@@ -174,7 +176,7 @@ def loop_findings(evidence: Evidence, *, may_dispatch: bool) -> list[str]:
             found.append(f"expected one back-edge, found {len(loop.back_edges)}")
         dispatch = evidence.instructions(evidence.regions.steps("dispatch"))
         if dispatch:
-            found.append(f"{_counts(dispatch)} at {_where(dispatch)} branch inside the loop")
+            found.append(f"selection inside the loop: {_counts(dispatch)}, {_where(dispatch)}")
     return found
 
 

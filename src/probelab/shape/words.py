@@ -76,7 +76,7 @@ def describe_chains(
         counts = listed([str(length) for length in lengths])
         text = f"{number(len(chains))} alternating accumulators, {counts} {opcode}"
     if immediates:
-        text += " with immediates"
+        text += " with immediates" if len(chains) == 1 else ", with immediates"
     if setup:
         text += f", {number(setup)} source setup instruction{'s' if setup > 1 else ''} among them"
     return text

@@ -423,3 +423,22 @@ def test_a_missing_dataset_is_one_line(tmp_path: Path) -> None:
             out=tmp_path / "report.md",
             charts=tmp_path / "charts",
         )
+
+
+def test_a_role_of_several_sets_stands_there_with_each(tmp_path: Path) -> None:
+    sets = [SWEEP["coresident"][0], ["independent_fma_2", "dependent_fma_2"]]
+    run = Run(tmp_path, [{**SWEEP, "coresident": sets}], dispatches=["in_loop"])
+    ratio = {2: 0.9, 4: 1.2}
+
+    def progress(variant, _launch, role, _repeat):
+        if role == "independent_fma_2" and variant.placement == "coresident":
+            return 1e5 * ratio[len(variant.roles)]
+        return 1e5
+
+    run.time(progress)
+    text = write(run)
+    line = line_of(text, "| `independent_fma_2`", "**yes**")
+    assert "ahead, +20.00 %" in line
+    assert "behind, -10.00 %" in line
+    assert "; " in line
+    assert "|   2 | `independent_fma_2`" in text

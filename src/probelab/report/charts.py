@@ -198,6 +198,16 @@ def _series(series: Sequence[str]) -> alt.Color:
     )
 
 
+def _line_widths(series: Sequence[str]) -> dict[str, float]:
+    """Later series are drawn thinner, so that equal ones don't hide each other."""
+    return {name: 2.0 + 3.0 * (len(series) - 1 - place) for place, name in enumerate(series)}
+
+
+def _nested(series: Sequence[str]) -> str:
+    """How to read lines that coincide."""
+    return "lines that coincide lie inside one another" if len(series) > 1 else ""
+
+
 def cycles_over_length(
     panels: Sequence[tuple[str, Values]], series: Sequence[str], title: str
 ) -> alt.TopLevelMixin:
@@ -228,7 +238,12 @@ def cycles_over_length(
                 base.mark_rule(strokeWidth=2)
                 .encode(y=alt.Y("low:Q"), y2="high:Q")
                 .transform_filter("isValid(datum.low)"),
-                base.mark_line(strokeWidth=1.8).encode(y=where, strokeDash=dash),
+                *(
+                    base.mark_line(strokeWidth=width)
+                    .encode(y=where, strokeDash=dash)
+                    .transform_filter(alt.datum.series == name)
+                    for name, width in _line_widths(series).items()
+                ),
                 base.mark_point(filled=True, size=30, opacity=1)
                 .encode(y=where)
                 .transform_filter("datum.kind == 'measured'"),
@@ -238,7 +253,7 @@ def cycles_over_length(
             ).properties(width=_WIDTH, height=240, title=_panel_title(panel), name=f"panel_{place}")
         )
     note = "filled circles and solid lines: measured; hollow squares and dashed lines: predicted"
-    return _grid(charts).properties(title=_title(title, note))
+    return _grid(charts).properties(title=_title(title, note, _nested(series)))
 
 
 def ratio_over_length(
@@ -261,8 +276,6 @@ def ratio_over_length(
     scale = alt.Scale(
         domain=[min([*present, neutral - 2]), max([*present, neutral + 2])], zero=False, nice=True
     )
-    # Later series are drawn thinner, so that equal ratios don't hide each other.
-    widths = {name: 2.0 + 3.0 * (len(series) - 1 - place) for place, name in enumerate(series)}
     charts = []
     for place, (panel, rows) in enumerate(panels):
         base = alt.Chart(_data(rows)).encode(
@@ -279,12 +292,10 @@ def ratio_over_length(
                 .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
                 .transform_filter("isValid(datum.low)"),
                 *(
-                    base.mark_line(
-                        strokeDash=[5, 4] if predicted else [1, 0], strokeWidth=widths[name]
-                    )
+                    base.mark_line(strokeDash=[5, 4] if predicted else [1, 0], strokeWidth=width)
                     .encode(y=where)
                     .transform_filter(alt.datum.series == name)
-                    for name in series
+                    for name, width in _line_widths(series).items()
                 ),
                 base.mark_point(
                     filled=not predicted,
@@ -295,7 +306,7 @@ def ratio_over_length(
             ).properties(width=_WIDTH, height=220, title=_panel_title(panel), name=f"panel_{place}")
         )
     note = "above the dotted line: more progress than the reference role of the same length"
-    return _grid(charts).properties(title=_title(title, note))
+    return _grid(charts).properties(title=_title(title, note, _nested(series)))
 
 
 def prediction_error(values: Values, groups: Sequence[str], title: str) -> alt.TopLevelMixin:

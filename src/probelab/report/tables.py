@@ -157,6 +157,18 @@ def alone_table(data: ProbeData, forms: Sequence[Form]) -> str:
     return table(["role", *(form.label for form in forms)], cells, right=range(1, len(forms) + 1))
 
 
+def _by_source(rows: Sequence[Row], data: ProbeData) -> dict[str, dict[Form, dict[str, list[Row]]]]:
+    """Rows by source, form and role; a role that is in several launches of a form has several."""
+    found: dict[str, dict[Form, dict[str, list[Row]]]] = defaultdict(dict)
+    wanted = {id(row) for row in rows}
+    for form in data.forms:
+        for row in data.of_form(form):
+            if id(row) in wanted:
+                own = found[source_label(row)].setdefault(form, defaultdict(list))
+                own[row["role"]].append(row)
+    return dict(found)
+
+
 def published_tables(
     data: ProbeData, published: Sequence[PublishedFigure]
 ) -> list[tuple[str, str]]:
@@ -165,10 +177,7 @@ def published_tables(
     Progress and ratio where the form is the notes' own, else only the ratio to the reference.
     """
     ratio = data.probe.ratio
-    by_source: dict[str, dict[Form, dict[str, Row]]] = defaultdict(dict)
-    for form in data.forms:
-        for row in data.with_figures(form):
-            by_source[source_label(row)].setdefault(form, {})[row["role"]] = row
+    by_source = _by_source([row for row in data.rows if row["progress_mean"] is not None], data)
     found = []
     for source, forms in (by_source or {"no figure of this lab": {}}).items():
         header = ["role", "published progress", "published, against reference"]
@@ -177,11 +186,17 @@ def published_tables(
             if form.notes:
                 header.append(f"progress, {form.label}")
                 columns.append(
-                    {role: naming.progress(row["progress_mean"]) for role, row in own.items()}
+                    {
+                        role: " / ".join(naming.progress(row["progress_mean"]) for row in rows)
+                        for role, rows in own.items()
+                    }
                 )
             header.append(f"against reference, {form.label}")
             columns.append(
-                {role: naming.ratio(row["progress_ratio"], ratio) for role, row in own.items()}
+                {
+                    role: " / ".join(naming.ratio(row["progress_ratio"], ratio) for row in rows)
+                    for role, rows in own.items()
+                }
             )
         cells = [
             [
@@ -204,11 +219,7 @@ def standing_tables(data: ProbeData) -> list[tuple[str, str]]:
     Only sources with several forms, and only roles that have a ratio in more forms than one
     placement gives: it is about what depends on the form.
     """
-    by_source: dict[str, dict[Form, dict[str, Row]]] = defaultdict(dict)
-    for form in data.forms:
-        for row in data.of_form(form):
-            if row_sign(row):
-                by_source[source_label(row)].setdefault(form, {})[row["role"]] = row
+    by_source = _by_source([row for row in data.rows if row_sign(row)], data)
     found = []
     for source, forms in by_source.items():
         if len(forms) < 2:
@@ -218,15 +229,15 @@ def standing_tables(data: ProbeData) -> list[tuple[str, str]]:
         }
         cells = []
         for role in data.probe.roles:
-            rows = [own.get(role.name) for own in forms.values()]
+            rows = [own.get(role.name, []) for own in forms.values()]
             if not any(rows) or (data.sweep is not None and role.name not in together):
                 continue
-            signs = {row_sign(row) for row in rows if row}
+            signs = {row_sign(row) for several in rows for row in several}
             cells.append(
                 [
                     code(role.name),
                     code(role.reference or ""),
-                    *(_standing(row, data) if row else "" for row in rows),
+                    *("; ".join(_standing(row, data) for row in several) for several in rows),
                     "**yes**" if {">", "<"} <= signs else "no",
                 ]
             )

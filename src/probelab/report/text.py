@@ -192,11 +192,18 @@ def length_sentences(data: ProbeData, only: str = "") -> list[str]:
                 series = sweep.place[row["role"]][0]
                 reference = sweep.place[row["reference_role"]][0]
                 grouped[series, reference, source_label(row)].append(row)
+        # Series that stand alike share a sentence.
+        alike: dict[tuple[str, str, str], dict[str, list[Row]]] = defaultdict(dict)
         for (series, reference, source), rows in grouped.items():
-            largest = max(rows, key=lambda row: abs(row["progress_ratio"] - 1))
+            alike[reference, source, "; ".join(_length_parts(rows, sweep))][series] = rows
+        for (reference, source, standing), members in alike.items():
+            largest = max(
+                (row for rows in members.values() for row in rows),
+                key=lambda row: abs(row["progress_ratio"] - 1),
+            )
             found.append(
-                f"{code(series)} against {code(reference)} of the same length ({form.label}, "
-                f"{source}): {'; '.join(_length_parts(rows, sweep))} instructions; largest "
+                f"{listed(code(series) for series in members)} against {code(reference)} of the "
+                f"same length ({form.label}, {source}): {standing} instructions; largest "
                 f"difference {naming.percent((largest['progress_ratio'] - 1) * 100)}, at "
                 f"{sweep.place[largest['role']][1]}."
             )

@@ -36,6 +36,15 @@ def _roles_axis(roles: Sequence[str], shown: bool = True) -> alt.Y:
     return alt.Y("role:N", sort=list(roles), axis=axis, scale=alt.Scale(domain=list(roles)))
 
 
+def _colours(number: int) -> list[str]:
+    return [PALETTE[place % len(PALETTE)] for place in range(number)]
+
+
+def _shapes(number: int) -> list[str]:
+    """Symbols that with `_colours` tell up to 49 things apart."""
+    return [SHAPES[(place + place // len(PALETTE)) % len(SHAPES)] for place in range(number)]
+
+
 def progress_by_role(
     panels: Sequence[tuple[str, Values]], roles: Sequence[str], title: str, published: str = ""
 ) -> alt.TopLevelMixin:
@@ -138,13 +147,13 @@ def ratio_by_form(
     colour = alt.Color(
         "form:N",
         sort=list(forms),
-        scale=alt.Scale(domain=list(forms), range=PALETTE[: len(forms)]),
+        scale=alt.Scale(domain=list(forms), range=_colours(len(forms))),
         legend=alt.Legend(title="kernel form", orient="bottom", columns=2),
     )
     shape = alt.Shape(
         "form:N",
         sort=list(forms),
-        scale=alt.Scale(domain=list(forms), range=SHAPES[: len(forms)]),
+        scale=alt.Scale(domain=list(forms), range=_shapes(len(forms))),
         legend=alt.Legend(title="kernel form", orient="bottom", columns=2),
     )
     charts = []
@@ -193,7 +202,7 @@ def _series(series: Sequence[str]) -> alt.Color:
     return alt.Color(
         "series:N",
         sort=list(series),
-        scale=alt.Scale(domain=list(series), range=PALETTE[: len(series)]),
+        scale=alt.Scale(domain=list(series), range=_colours(len(series))),
         legend=alt.Legend(title="roles", orient="bottom"),
     )
 

@@ -95,8 +95,12 @@ class Store:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=self.root, prefix=SCRATCH) as folder:
-                yield Path(folder)
+            folder = tempfile.TemporaryDirectory(dir=self.root, prefix=SCRATCH)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            with folder as name:
+                yield Path(name)
         except OSError as error:
             if error.errno not in _DISK_ERRORS:
                 raise

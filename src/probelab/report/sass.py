@@ -110,8 +110,16 @@ def broken(data: ProbeData, evidence: Evidence) -> list[str]:
     ]
 
 
-def _opcodes(shape: RoleShape) -> str:
+def _family(data: ProbeData, role: str) -> str:
+    """The opcode family that a role's body is made of."""
+    intents = [one.intent for one in data.probe.roles if one.name == role]
+    return intents[0].opcode if intents[0] else ""
+
+
+def _opcodes(shape: RoleShape, family: str = "") -> str:
+    """`7× FFMA, 1× BRA`, the most frequent first; only one family if it is given."""
     ordered = sorted(shape.opcodes.items(), key=lambda item: (-item[1], item[0]))
+    ordered = [item for item in ordered if not family or item[0].split(".")[0] == family]
     return ", ".join(f"{number}× {opcode}" for opcode, number in ordered)
 
 
@@ -170,7 +178,7 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
                 "" if compact else first.shape.description,
                 _chains(first.shape),
                 _accumulators(first.shape),
-                "" if compact else _opcodes(first.shape),
+                _opcodes(first.shape, _family(data, role) if compact else ""),
                 str(first.shape.instructions or ""),
                 str(first.shape.setup or ""),
                 str(first.shape.reduction or ""),

@@ -176,17 +176,20 @@ struct Timing {
     unsigned long long cycles;
 };
 
-/// The counter has 32 bits: 64 would cost the loop a second addition, with carry.
+/// The loop looks for a deadline instead of subtracting its start: for the carry of a 64-bit subtraction ptxas takes
+/// one pipe or another, depending on what the role leaves free, and the roles' loops would differ in more than the
+/// role. The counter has 32 bits: 64 would bring that carry back.
 template <class Body> PROBE_INLINE Timing timed_loop(unsigned long long clock_budget_cycles, Body body) {
     unsigned progress = 0;
-    const long long start = clock64();
+    const unsigned long long start = clock64();
+    const unsigned long long deadline = start + clock_budget_cycles;
 #pragma unroll 1
-    while (static_cast<unsigned long long>(clock64() - start) < clock_budget_cycles) {
+    while (static_cast<unsigned long long>(clock64()) < deadline) {
         body();
         ++progress;
     }
-    const long long end = clock64();
-    return {progress, static_cast<unsigned long long>(end - start)};
+    const unsigned long long end = clock64();
+    return {progress, end - start};
 }
 
 template <int Number, int Count> PROBE_INLINE void pin_floats(float* values) {

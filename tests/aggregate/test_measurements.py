@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
-from synthetic import NOTE_1, NOTE_1_PROGRESS, Run, from_table
 
 from probelab.aggregate import aggregate, measurements
 from probelab.errors import DataError
 from probelab.schema import tables
 from probelab.schema.manifests import BuildManifest
 from probelab.schema.tidy import Evidence
+from tests.aggregate.synthetic import NOTE_1, NOTE_1_PROGRESS, Run, from_table
 
 PROGRESS = from_table(NOTE_1_PROGRESS)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthetic import NOISE, NOTE_1, NOTE_1_PROGRESS, NOTE_2, NOTE_2_PROGRESS, Run, from_table
 
 from probelab.aggregate import aggregate, measurements
 from probelab.analyse import analyse, compare, summarise
@@ -12,6 +11,15 @@ from probelab.analyse.ordering import chain, sign
 from probelab.analyse.statistics import Interval
 from probelab.schema import tables
 from probelab.schema.manifests import BuildRow, TimingRow
+from tests.aggregate.synthetic import (
+    NOISE,
+    NOTE_1,
+    NOTE_1_PROGRESS,
+    NOTE_2,
+    NOTE_2_PROGRESS,
+    Run,
+    from_table,
+)
 
 NOTE = {"placement": "coresident", "dispatch": "in_loop"}
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernel_listing
 import pytest
+
+from tests.kernels import kernel_listing
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import kernel_listing
 import pytest
-from conftest import KERNELS, Unit, Variant
+
+from tests.kernels import kernel_listing
+from tests.kernels.conftest import KERNELS, Unit, Variant
 
 PAGE = KERNELS.parent / "docs" / "kernels.md"
 EXAMPLES = re.findall(r"```cuda\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -11,8 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from conftest import KERNELS, Reference, run
-from test_shape import ARITHMETIC, CHAIN7
+
+from tests.kernels.conftest import KERNELS, Reference, run
+from tests.kernels.test_shape import ARITHMETIC, CHAIN7
 
 ROLES: dict[str, tuple[str, ...]] = {
     "arithmetic_dependency.cu": ARITHMETIC,
@@ -27,7 +28,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 CASES = [(source, index) for source, roles in ROLES.items() for index in range(len(roles))]
 CASE_NAMES = [f"{source.split('_')[0]}-{ROLES[source][index]}" for source, index in CASES]
 
-# No loop takes less: the clock read, the subtraction, two compares and a taken branch.
+# No loop takes less: the clock read, two compares and a taken branch.
 FEWEST_CYCLES_PER_ITERATION = 20
 CLOCK_BUDGET_CYCLES = 10_000_000
 

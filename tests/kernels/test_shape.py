@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import kernel_listing
 import pytest
-from conftest import Unit, Variant, coresident, isolated
-from kernel_listing import arithmetic, chains, registers, role_bodies, timed_loops
+
+from tests.kernels import kernel_listing
+from tests.kernels.conftest import Unit, Variant, coresident, isolated
+from tests.kernels.kernel_listing import arithmetic, chains, registers, role_bodies, timed_loops
 
 ARITHMETIC = ("independent_fma", "independent_add", "dependent_fma_chain", "dependent_add_chain")
 CHAIN7 = {
@@ -119,6 +120,19 @@ def test_each_timed_loop_reads_the_clock_once_and_branches_once(
             assert sum("SR_CLOCKLO" in i.text for i in loop) == 1, name
             if "in_loop" not in name:
                 assert sum(i.base == "BRA" for i in loop) == 1, name
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_siblings_have_equal_loop_control(unit: Callable[[str], Unit], source: str) -> None:
+    for name, kernel in unit(source).kernels.items():
+        if name.startswith("isolated_"):
+            (loop,) = timed_loops(kernel)
+            body = {"FFMA", "FADD", "FMUL"}
+            control = [i.base for i in loop if i.base not in body and i.opcode not in SETUP]
+            assert sorted(control) in (
+                ["BRA", "CS2R", "IADD3", "ISETP", "ISETP"],
+                ["BRA", "CS2R", "ISETP", "ISETP", "VIADD"],
+            ), name
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from predict_support import alone, launch, predict
-from sass_support import timed
 
 from probelab.errors import DataError
 from probelab.predict.constants import load_constants
+from tests.predict.predict_support import alone, launch, predict
+from tests.sass.sass_support import timed
 
 CHAIN = ["S04 FADD R14, R14, 1"] * 7
 SUM = "FADD R20, R20, R14"

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from predict_support import alone, launch, predict
-from sass_support import TAIL, program
 
 from probelab.sass import Kernel, parse_listing
+from tests.predict.predict_support import alone, launch, predict
+from tests.sass.sass_support import TAIL, program
 
 DATA = Path(__file__).parent / "data"
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from synthetic import NOTE_1
 
 from probelab.config.models import Probe
 from probelab.errors import DataError
 from probelab.report.published import read_published
+from tests.aggregate.synthetic import NOTE_1
 
 HEADER = "role,progress,ratio_percent,ratio_difference_percent,reference,note\n"
 PROBE = Probe.model_validate(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
-from synthetic import NOISE, NOTE_1, NOTE_1_PROGRESS, NOTE_2, NOTE_2_PROGRESS, Run, from_table
 
 from probelab.aggregate import aggregate
 from probelab.analyse import analyse
@@ -15,6 +14,15 @@ from probelab.errors import DataError
 from probelab.report import report
 from probelab.report.data import sweep_of
 from probelab.schema.manifests import BuildRow, TimingRow
+from tests.aggregate.synthetic import (
+    NOISE,
+    NOTE_1,
+    NOTE_1_PROGRESS,
+    NOTE_2,
+    NOTE_2_PROGRESS,
+    Run,
+    from_table,
+)
 
 PROGRESS = from_table({**NOTE_1_PROGRESS, **NOTE_2_PROGRESS}, NOISE)
 SCOPE = {"placement": "coresident", "dispatch": "in_loop", "threads_per_block": 256}

@@ -1,11 +1,11 @@
 """The check that the report says nothing that a rule on wording forbids."""
 
 import pytest
-from synthetic import NOTE_1
 
 from probelab.config.models import Probe
 from probelab.errors import DataError
 from probelab.report.wording import checked, quoted, violations
+from tests.aggregate.synthetic import NOTE_1
 
 RULE = {
     "forbidden": ["FMA is faster than ADD.", "FMA latency is lower than ADD latency"],

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from sass_support import Compile, compiler
+
+from tests.sass.sass_support import Compile, compiler
 
 
 @pytest.fixture(scope="session")

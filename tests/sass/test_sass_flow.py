@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sass_support import Compile
-from test_sass_listing import listing, one
 
 from probelab.errors import DataError
 from probelab.sass import loops, parse_listing, timed_loop, timed_loops
+from tests.sass.sass_support import Compile
+from tests.sass.test_sass_listing import listing, one
 
 ODD = (Path(__file__).parent / "data" / "odd.cu").read_text()
 CLOCK = "CS2R R4, SR_CLOCKLO ;"

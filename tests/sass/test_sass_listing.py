@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from sass_support import Compile
 
 from probelab.errors import DataError
 from probelab.sass import Kernel, parse_listing, split_listing
 from probelab.sass.operands import Immediate, Predicate, Register, Unknown
+from tests.sass.sass_support import Compile
 
 ODD = (Path(__file__).parent / "data" / "odd.cu").read_text()
 

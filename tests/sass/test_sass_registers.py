@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sass_support import Compile, life_ranges
-from test_sass_listing import listing, one
 
 from probelab.sass import Instruction, access, parse_listing
+from tests.sass.sass_support import Compile, life_ranges
+from tests.sass.test_sass_listing import listing, one
 
 ODD = (Path(__file__).parent / "data" / "odd.cu").read_text()
 

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sass"))
-
-from sass_support import Compile, compiler
+from tests.sass.sass_support import Compile, compiler
 
 
 @pytest.fixture(scope="session")

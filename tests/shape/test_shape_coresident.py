@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from sass_support import TAIL, program
 
 from probelab.sass import Kernel, parse_listing
 from probelab.schema.intent import Intent
 from probelab.schema.manifests import ShapeRow
 from probelab.shape import check
+from tests.sass.sass_support import TAIL, program
 
 ROLES = ["add_1", "add_2", "mul_1"]
 INTENTS = {

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from sass_support import REPOSITORY, Compile, unit
 
 from probelab.sass import Kernel, parse_listing
 from probelab.schema.intent import Intent
 from probelab.schema.manifests import RoleShape
 from probelab.shape import check
+from tests.sass.sass_support import REPOSITORY, Compile, unit
 
 #: Roles that are compiled here; empty: all that the probe's config names.
 SOME = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from sass_support import timed
 
 from probelab.sass import parse_listing
 from probelab.schema.intent import Intent
 from probelab.schema.manifests import RoleShape, ShapeRow
 from probelab.shape import check
+from tests.sass.sass_support import timed
 
 CHAIN = [f"S04 FADD R14, R14, {1 + step / 8}" for step in range(8)]
 ADD8 = Intent(opcode="FADD", chains=[8], registers="single", operands="immediate")

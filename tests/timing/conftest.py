@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from timing_support import REFERENCE_SOURCE, Lab, compile_reference
 
 from probelab.timing.devices import Gpu, pycuda_present, visible_gpus
+from tests.timing.timing_support import REFERENCE_SOURCE, Lab, compile_reference
 
 
 @pytest.fixture(scope="session")

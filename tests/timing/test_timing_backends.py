@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from timing_support import GPU, OTHER_GPU, Lab, make_prediction
-
 from probelab.schema.manifests import ShapeRow
 from probelab.timing.recording import record
 from probelab.timing.results import read_raw
+from tests.timing.timing_support import GPU, OTHER_GPU, Lab, make_prediction
 
 
 def raw_files(lab: Lab) -> list[Path]:

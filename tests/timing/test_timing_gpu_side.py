@@ -6,10 +6,10 @@ import time
 from collections import Counter
 
 import pytest
-from timing_support import Lab, compile_reference
 
 from probelab.schema.raw import RawResult
 from probelab.timing.results import read_raw
+from tests.timing.timing_support import Lab, compile_reference
 
 
 def work_log(lab: Lab) -> list[str]:

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from timing_support import GPU, OTHER_GPU, compile_reference, elf
 
 from probelab.errors import DataError, ToolError
 from probelab.timing import devices
@@ -21,6 +20,7 @@ from probelab.timing.measure import suitable
 from probelab.timing.records import RECORD_BYTES, decode
 from probelab.timing.reference import HostReference, ReferenceProcess
 from probelab.timing.schedule import plan_steps
+from tests.timing.timing_support import GPU, OTHER_GPU, compile_reference, elf
 
 
 class TestArguments:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from timing_support import Lab, compile_reference, elf
 
 from probelab.timing.devices import Gpu
 from probelab.timing.pycuda_backend import CudaDriver
 from probelab.timing.results import read_raw
 from probelab.timing.worker import DriverError, LaunchRequest
+from tests.timing.timing_support import Lab, compile_reference, elf
 
 
 class CudaError(Exception):

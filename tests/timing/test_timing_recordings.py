@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from timing_support import Lab, make_launch, make_variant
 
 from probelab.canonical import canonical_json, digest_file
 from probelab.errors import DataError
@@ -18,6 +17,7 @@ from probelab.schema.raw import RawResult
 from probelab.timing.recorded import Recordings, best, recorded
 from probelab.timing.recording import provenance_path, read_provenance, record
 from probelab.timing.results import read_raw
+from tests.timing.timing_support import Lab, make_launch, make_variant
 
 
 @pytest.fixture

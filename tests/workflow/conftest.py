@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .project import DATASET, Project, Run
+from tests.workflow.project import DATASET, Project, Run
 
 
 @pytest.fixture(scope="session")

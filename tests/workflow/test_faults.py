@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .project import DATASET, ROOT, TINY, Project, Run
+from tests.workflow.project import DATASET, ROOT, TINY, Project, Run
 
 ARITHMETIC, CHAIN7 = TINY["probes"]
 Done = Callable[[], Project]

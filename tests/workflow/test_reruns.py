@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from .project import DATASET, TINY, Project, Run
+from tests.workflow.project import DATASET, TINY, Project, Run
 
 CHUNKED = {"build", "sass", "shape", "predict", "timing"}
 SHARED = {"aggregate", "analyse"}

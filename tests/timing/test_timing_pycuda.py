@@ -1,20 +1,23 @@
 """The PyCUDA driver: its calls against a stand-in, and the real thing where there is a GPU."""
 
+import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
 import types
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from probelab.timing.child import python_command
 from probelab.timing.devices import Gpu
+from probelab.timing.driver import DriverError, LaunchRequest
 from probelab.timing.pycuda_backend import CudaDriver
 from probelab.timing.results import read_raw
-from probelab.timing.worker import DriverError, LaunchRequest
 from tests.timing.timing_support import Lab, compile_reference, elf
 
 
@@ -231,7 +234,8 @@ extern "C" __global__ void k_probe(ProbeRecord* records, unsigned long long budg
             {progress, cycles, value, role_map.role[slot], slot, blockIdx.x, sm_id, 0};
 }
 extern "C" __global__ void k_hang(volatile unsigned long long* records) {
-    while (records[0] != 1) {}
+    const long long start = clock64();  // longer than the harness waits, but not for ever
+    while (records[0] != 1 && clock64() - start < 40000000000ll) {}
 }
 extern "C" __global__ void k_fault(unsigned long long* records) {
     *reinterpret_cast<volatile int*>(16) = 1;
@@ -248,6 +252,36 @@ extern "C" int probe_reference(int, unsigned, float seed, const unsigned long lo
     return 0;
 }
 """
+
+
+REFUSING_DRIVER = """
+import probelab.timing.pycuda_backend as backend
+from probelab.timing.driver import DriverError
+
+class Refusing:
+    def __init__(self, uuid): pass
+    def device(self): return {}
+    def launch(self, request): raise DriverError("too many registers", usable=True)
+
+backend.CudaDriver = Refusing
+"""
+
+
+def test_the_worker_process_knows_what_its_driver_raises(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(REFUSING_DRIVER)
+    request = LaunchRequest("a.cubin", "k", [8, 8], 128, 1, 160, 1000, 1.0, [0, 0, 0, 0])
+    asked = [{"do": "open", "uuid": "GPU-0"}, {"do": "launch", "launch": asdict(request)}]
+    done = subprocess.run(
+        python_command("probelab.timing.worker"),
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        input="".join(json.dumps(line) + "\n" for line in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[-1] == {"ok": False, "reason": "too many registers", "usable": True}
 
 
 @pytest.fixture

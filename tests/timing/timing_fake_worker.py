@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from probelab.timing.driver import Driver, DriverError, LaunchAnswer, LaunchRequest
 from probelab.timing.serve import serve
-from probelab.timing.worker import Driver, DriverError, LaunchAnswer, LaunchRequest, Worker
+from probelab.timing.worker import Worker
 
 SCENARIO = json.loads(Path(sys.argv[1]).read_text())
 CYCLES_PER_ITERATION = 10

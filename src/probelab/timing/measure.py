@@ -16,6 +16,7 @@ from probelab.timing import HARNESS_VERSION
 from probelab.timing.arguments import ArgumentError, check_parameters
 from probelab.timing.child import python_command
 from probelab.timing.devices import Gpu, locked, pycuda_present, visible_gpus
+from probelab.timing.driver import LaunchRequest
 from probelab.timing.judge import Judge, Sinks, sink_queries
 from probelab.timing.measurement import (
     STATION,
@@ -27,7 +28,6 @@ from probelab.timing.records import RECORD_BYTES
 from probelab.timing.reference import ReferenceProcess
 from probelab.timing.results import toolchain
 from probelab.timing.session import BackendMissingError, Job, Outcome, Session
-from probelab.timing.worker import LaunchRequest
 
 logger = logging.getLogger(__name__)
 

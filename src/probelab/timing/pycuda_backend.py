@@ -9,8 +9,8 @@ from probelab.errors import DataError
 from probelab.timing.arguments import ArgumentError, pack_arguments
 from probelab.timing.cubin import base_arch, cubin_arch
 from probelab.timing.devices import clock_event_names
+from probelab.timing.driver import DriverError, LaunchAnswer, LaunchRequest
 from probelab.timing.records import FILL_BYTE
-from probelab.timing.worker import DriverError, LaunchAnswer, LaunchRequest
 
 
 def refusal(cubin: str, arch: str, device_name: str) -> str:

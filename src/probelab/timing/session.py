@@ -14,9 +14,9 @@ from typing import Any
 from probelab.schema.raw import Device
 from probelab.timing.child import Child, ChildDiedError, ChildTimeoutError
 from probelab.timing.devices import Gpu
+from probelab.timing.driver import LaunchRequest
 from probelab.timing.measurement import Sample
 from probelab.timing.schedule import Step, plan_steps
-from probelab.timing.worker import LaunchRequest
 
 logger = logging.getLogger(__name__)
 

@@ -4,74 +4,19 @@ Requests and answers, one JSON object a line:
 
 * `{"do": "open", "uuid": …}` → `{"ok": true, "device": {…}}`, or `{"ok": false, "reason": …,
   "missing": …}`; `missing` is true if PyCUDA can't be imported.
-* `{"do": "launch", "cubin": …, …}` (the fields of `LaunchRequest`) → `{"ok": true, …}` with the
-  fields of `LaunchAnswer`, or `{"ok": false, "reason": …, "usable": …}`; after `usable: false`
+* `{"do": "launch", "cubin": …, …}` (the fields of `driver.LaunchRequest`) → `{"ok": true, …}` with the
+  fields of `driver.LaunchAnswer`, or `{"ok": false, "reason": …, "usable": …}`; after `usable: false`
   the CUDA context is lost and the process of no more use.
 """
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
+from probelab.timing.driver import Driver, DriverError, LaunchRequest
 from probelab.timing.serve import serve
-
-
-@dataclass(frozen=True)
-class LaunchRequest:
-    """One launch of one kernel; `cubin` is an absolute path."""
-
-    cubin: str
-    symbol: str
-    parameter_bytes: list[int]
-    threads_per_block: int
-    blocks: int
-    record_bytes: int
-    clock_budget_cycles: int
-    seed: float
-    role_map: list[int]
-
-
-@dataclass(frozen=True)
-class LaunchAnswer:
-    """What came of a launch: the records' bytes, and the device's state while it ran.
-
-    `wall_s` is the time in seconds between GPU events around the kernel, `sm_clock_mhz` and
-    `throttle_reasons` were read once it was started (None and empty if NVML doesn't tell).
-    """
-
-    records: bytes
-    wall_s: float
-    sm_clock_mhz: int | None
-    throttle_reasons: list[str]
-
-
-class DriverError(Exception):
-    """A launch failed.
-
-    Args:
-        reason: one line.
-        usable: whether the context can be used further.
-    """
-
-    def __init__(self, reason: str, usable: bool) -> None:
-        super().__init__(reason)
-        self.usable = usable
-
-
-class Driver(Protocol):
-    """What the worker needs of a GPU library."""
-
-    def device(self) -> dict[str, Any]:
-        """Those fields of `schema.raw.Device` that CUDA knows."""
-
-    def launch(self, request: LaunchRequest) -> LaunchAnswer:
-        """Run a kernel to its end.
-
-        Raises:
-            DriverError: if it can't be run, or fails.
-        """
 
 
 class Worker:

@@ -90,10 +90,14 @@ def toolkit(folder: Path, **versions: str) -> str:
     return str(folder)
 
 
-def test_no_toolkit() -> None:
+def test_no_toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     [check] = tools.cuda("/nowhere", ["sm_86"])
     assert (check.name, check.status) == ("nvcc", "missing")
     assert "make setup" in check.hint
+    toolkit(tmp_path, nvcc="13.0.88", cuobjdump="13.0.88", nvdisasm="13.0.88")
+    [check] = tools.cuda("/nowhere", ["sm_86"])
+    assert check.hint.endswith(f"--config toolchain={tmp_path}")
 
 
 def test_tools_of_two_releases(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from probelab.doctor.check import Check, Purpose
 from probelab.errors import ProbelabError, ToolError
@@ -50,7 +51,7 @@ def cuda(choice: str, architectures: list[str]) -> list[Check]:
     try:
         toolchain = Toolchain.find(choice)
     except ProbelabError as error:
-        return [_missing("nvcc", error)]
+        return [_missing("nvcc", error).model_copy(update={"hint": _other_toolkit(error)})]
     checks: list[Check] = []
     versions: dict[str, str] = {}
     for name in _CUDA_TOOLS:
@@ -78,6 +79,14 @@ def _version(toolchain: Toolchain, name: str) -> str:
 
 def _missing(name: str, error: ProbelabError) -> Check:
     return Check(name=name, status="missing", found=error.what, hint=error.hint or "make setup")
+
+
+def _other_toolkit(error: ProbelabError) -> str:
+    """The hint on a missing toolchain, with the toolkit that is on PATH, if a whole one is."""
+    nvcc = shutil.which("nvcc")
+    if nvcc and all((Path(nvcc).parent / name).is_file() for name in _CUDA_TOOLS):
+        return f"make setup, or use the toolkit on PATH: --config toolchain={Path(nvcc).parent}"
+    return error.hint or "make setup"
 
 
 def _one_release(versions: dict[str, str]) -> Check:

@@ -16,7 +16,7 @@ rule report:
         probes=[str(ROOT / path) for path in LAB.probe_files],
         chunks=list(LAB.chunks),
         settings=LAB.timing_settings(),
-        folder=str(ROOT / PUBLISHED),
+        folder=lambda _: str(ROOT / PUBLISHED),
         descriptions=LAB.descriptions(),
         code=LAB.code("report"),
         script=str(ROOT / "scripts" / "report.py"),

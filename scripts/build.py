@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from probelab.build.station import Bench, build_chunk
-from probelab.script import Options, parser, run
+from probelab.script import Options, parser, run, tell
 from probelab.store import Store
 from probelab.toolchain import Toolchain
 
@@ -16,7 +16,10 @@ def main(options: Options) -> None:
         results=options.out.parents[1],
         store=Store(options.cache),
     )
-    build_chunk(options.plan, bench).write(options.out)
+    manifest = build_chunk(options.plan, bench)
+    manifest.write(options.out)
+    failed = [row.reason for row in manifest.rows if row.status == "failed"]
+    tell(manifest.chunk, "kernel(s) don't compile", failed)
 
 
 if __name__ == "__main__":

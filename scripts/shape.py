@@ -5,7 +5,7 @@ import json
 from probelab.errors import DataError
 from probelab.schema.intent import Intent
 from probelab.schema.manifests import BuildManifest, SassManifest
-from probelab.script import Options, parser, run
+from probelab.script import Options, parser, run, tell
 from probelab.shape.station import shape_chunk
 from probelab.store import Store
 
@@ -26,6 +26,7 @@ def main(options: Options) -> None:
         Store(options.cache),
     )
     broken = [row for row in manifest.rows if row.status == "broken"]
+    tell(manifest.chunk, "kernel(s) haven't the intended shape", [row.reason for row in broken])
     if options.strict and broken:
         raise DataError(
             f"shape broken: {broken[0].reason}",

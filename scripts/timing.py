@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from probelab.schema.manifests import BuildManifest, PredictManifest, ShapeManifest
-from probelab.script import Options, parser, run
+from probelab.script import Options, parser, run, tell
 from probelab.store import Store
 from probelab.timing.station import time_chunk
 
@@ -22,6 +22,8 @@ def main(options: Options) -> None:
         sorted(options.recordings.glob("*.parquet")),
     )
     manifest.write(options.out)
+    failed = [row.reason for row in manifest.rows if row.status == "failed"]
+    tell(manifest.chunk, "launch(es) failed", failed)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from probelab.config.load import read_yaml, validate
@@ -54,6 +55,18 @@ def run(station: Callable[[Options], None], arguments: argparse.ArgumentParser) 
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         sys.exit(f"probelab: {where}{error.strerror or error}")
+
+
+def tell(chunk: str, what: str, reasons: Sequence[str]) -> None:
+    """Say on standard error which rows of a chunk aren't as they should be, in one line.
+
+    Args:
+        what: what they have in common: "don't compile".
+        reasons: one for each such row; the most common one is told.
+    """
+    if reasons:
+        reason, _ = Counter(reasons).most_common(1)[0]
+        sys.stderr.write(f"probelab: {chunk}: {len(reasons)} {what}: {reason}\n")
 
 
 def planned(results: Path, chunks: list[str]) -> list[Chunk]:

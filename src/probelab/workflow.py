@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from probelab.architectures import arch_order
 from probelab.build.sources import source_files
 from probelab.canonical import canonical_json, digest, digest_file
 from probelab.codehash import code_hash
@@ -64,7 +65,7 @@ class Workflow:
                 raise ConfigError(
                     f"architectures: nvcc {toolchain.nvcc_version} can't build {arch}",
                     where="config",
-                    hint=f"it builds {', '.join(sorted(toolchain.architectures, key=_arch_order))}",
+                    hint=f"it builds {', '.join(sorted(toolchain.architectures, key=arch_order))}",
                 )
         return cls(root, configuration, toolchain, {c.id: c for c in plan(configuration)})
 
@@ -159,8 +160,3 @@ class Workflow:
     def descriptions(self) -> str:
         """What *report* reads of the probes, which is all of it."""
         return digest([probe.model_dump() for probe in self.configuration.probes])
-
-
-def _arch_order(arch: str) -> tuple[int, str]:
-    digits = "".join(character for character in arch if character.isdigit())
-    return int(digits or 0), arch

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from probelab.architectures import base_arch
 from probelab.errors import DataError, ToolError
 from probelab.timing import devices
 from probelab.timing.arguments import ArgumentError, pack_arguments
 from probelab.timing.child import Child, ChildDiedError, ChildTimeoutError
-from probelab.timing.cubin import base_arch, cubin_arch
+from probelab.timing.cubin import cubin_arch
 from probelab.timing.judge import Query
 from probelab.timing.measure import suitable
 from probelab.timing.records import RECORD_BYTES, decode

@@ -17,4 +17,4 @@ rule build:
         cache=CACHE,
     shell:
         "python {params.script:q} --plan {params.plan:q} --kernels {params.kernels:q}"
-        " --toolchain {params.toolchain:q} --cache {params.cache:q} --out {output:q} 2> {log:q}"
+        " --toolchain {params.toolchain:q} --cache {params.cache:q} --out {output:q} 2> >(tee {log:q} >&2)"

@@ -18,4 +18,4 @@ rule shape:
     shell:
         "python {params.script:q} --plan {params.plan:q} --intents {params.intents:q}"
         " --build {input.build:q} --sass {input.sass:q} --cache {params.cache:q}"
-        " {params.strict} --out {output:q} 2> {log:q}"
+        " {params.strict} --out {output:q} 2> >(tee {log:q} >&2)"

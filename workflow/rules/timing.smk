@@ -22,4 +22,4 @@ rule timing:
         "python {params.script:q} --settings {params.settings:q} --build {input.build:q}"
         " --shape {input.shape:q} --predict {input.predict:q}"
         " --recordings {params.recordings:q} --cache {params.cache:q}"
-        " --out {output:q} 2> {log:q}"
+        " --out {output:q} 2> >(tee {log:q} >&2)"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from probelab.architectures import base_arch
 from probelab.errors import DataError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _fitting(plans: "list[PredictManifest]") -> "list[PredictManifest]":
     if not pycuda_present():
         raise DataError("a GPU is here, but no PyCUDA", where="time", hint="make pycuda")
     archs = {gpu.arch for gpu in gpus}
-    fitting = [plan for plan in plans if plan.plan.arch.rstrip("af") in archs]
+    fitting = [plan for plan in plans if base_arch(plan.plan.arch) in archs]
     for plan in plans:
         if plan not in fitting:
             typer.echo(f"skipped {plan.chunk}: for {plan.plan.arch}, the GPU is {_names(gpus)}")

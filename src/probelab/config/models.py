@@ -166,20 +166,27 @@ class Claim(Section):
     scope: Scope
     expect: str | None = Field(
         default=None,
-        description="an ordering of roles by progress: 'a > b ≈ c'; none: judged by other means",
+        description=(
+            "orderings of roles by progress: 'a > b ≈ c', or several, 'a > b; a > c'; none: judged "
+            "by other means"
+        ),
     )
 
     def ordering(self) -> list[tuple[str, str, str]]:
         """Neighbours in `expect` as (left role, '>' or '≈', right role)."""
-        if self.expect is None:
-            return []
-        parts = self.expect.split()
-        return [(parts[i - 1], parts[i], parts[i + 1]) for i in range(1, len(parts) - 1, 2)]
+        return [
+            (parts[i - 1], parts[i], parts[i + 1])
+            for parts in self._orderings()
+            for i in range(1, len(parts) - 1, 2)
+        ]
+
+    def _orderings(self) -> list[list[str]]:
+        """The words of each ordering in `expect`."""
+        return [] if self.expect is None else [part.split() for part in self.expect.split(";")]
 
     @model_validator(mode="after")
     def _form(self) -> "Claim":
-        if self.expect is not None:
-            parts = self.expect.split()
+        for parts in self._orderings():
             names, signs = parts[::2], parts[1::2]
             well_formed = len(parts) >= 3 and len(parts) % 2 == 1
             if not (

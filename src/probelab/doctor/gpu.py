@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from probelab.architectures import base_arch
 from probelab.doctor.check import Check
 from probelab.timing.devices import (
     Gpu,
@@ -128,7 +129,7 @@ def _gpu(gpu: Gpu, usable: bool, architectures: list[str]) -> Check:
     elif now.mig:
         told.append("partitioned (MIG)")
         hint = "timing on a partition is not supported; use another GPU"
-    elif gpu.arch not in {arch.rstrip("af") for arch in architectures}:
+    elif gpu.arch not in {base_arch(arch) for arch in architectures}:
         hint = f"add {gpu.arch} to `architectures` in config/config.yaml, or nothing is timed on it"
     elif now.processes:
         told.append(f"{now.processes} other process(es) compute on it")

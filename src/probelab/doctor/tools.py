@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from probelab.architectures import arch_order
 from probelab.doctor.check import Check, Purpose
 from probelab.errors import ProbelabError, ToolError
 from probelab.toolchain import Toolchain
@@ -107,7 +108,7 @@ def _architectures(toolchain: Toolchain, wanted: list[str]) -> Check:
         known = toolchain.architectures
     except ProbelabError as error:
         return _missing("architectures", error)
-    listed = ", ".join(sorted(known, key=lambda arch: (len(arch.rstrip("af")), arch)))
+    listed = ", ".join(sorted(known, key=arch_order))
     if unknown := [arch for arch in wanted if arch not in known]:
         return Check(
             name="architectures",

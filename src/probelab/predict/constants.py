@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from probelab.architectures import base_arch
 from probelab.errors import DataError
 
 _DEFAULT = "default"
@@ -63,7 +64,7 @@ def load_constants(arch: str) -> Constants:
     Raises:
         DataError: if a data file is damaged.
     """
-    family = arch.rstrip("af")
+    family = base_arch(arch)
     data = _read(family) or _read(_DEFAULT)
     if data is None:
         raise DataError(f"no machine constants for {arch}")

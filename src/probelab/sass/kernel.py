@@ -53,11 +53,6 @@ class Instruction:
                 return last.value
         return None
 
-    @property
-    def is_unconditional_exit(self) -> bool:
-        """Whether no thread gets past it."""
-        return self.opcode == "EXIT" and self.guard is None and not self.operands
-
     def __str__(self) -> str:
         return f"/*{self.address:04x}*/ {self.control.notation} {self.text} ;"
 

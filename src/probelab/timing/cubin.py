@@ -28,8 +28,3 @@ def cubin_arch(data: bytes, where: str) -> str:
     if machine != _EM_CUDA or abi not in (_ABI_OLD, _ABI_NEW):
         raise DataError(f"not a cubin: ELF machine {machine}, ABI {abi:#x}", where=where)
     return f"sm_{(flags >> 8 if abi == _ABI_NEW else flags) & 0xFF}"
-
-
-def base_arch(arch: str) -> str:
-    """`sm_90` for `sm_90` and `sm_90a`: the part that a device's compute capability decides."""
-    return arch.rstrip("af")

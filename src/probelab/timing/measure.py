@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from probelab.architectures import base_arch
 from probelab.canonical import digest, digest_file
 from probelab.errors import DataError, ToolError
 from probelab.schema.manifests import BuildRow
@@ -83,7 +84,7 @@ class Timed:
 
 def suitable(gpus: Sequence[Gpu], arch: str) -> tuple[list[Gpu], str]:
     """The GPUs that run code for `arch`, or why there are none."""
-    base = arch.rstrip("af")
+    base = base_arch(arch)
     fitting = [gpu for gpu in gpus if gpu.arch == base]
     if fitting:
         return fitting, ""

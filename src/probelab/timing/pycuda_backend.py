@@ -5,9 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from probelab.architectures import base_arch
 from probelab.errors import DataError
 from probelab.timing.arguments import ArgumentError, pack_arguments
-from probelab.timing.cubin import base_arch, cubin_arch
+from probelab.timing.cubin import cubin_arch
 from probelab.timing.devices import clock_event_names
 from probelab.timing.driver import DriverError, LaunchAnswer, LaunchRequest
 from probelab.timing.records import FILL_BYTE

@@ -4,9 +4,9 @@ Requests and answers, one JSON object a line:
 
 * `{"do": "open", "uuid": …}` → `{"ok": true, "device": {…}}`, or `{"ok": false, "reason": …,
   "missing": …}`; `missing` is true if PyCUDA can't be imported.
-* `{"do": "launch", "cubin": …, …}` (the fields of `driver.LaunchRequest`) → `{"ok": true, …}` with the
-  fields of `driver.LaunchAnswer`, or `{"ok": false, "reason": …, "usable": …}`; after `usable: false`
-  the CUDA context is lost and the process of no more use.
+* `{"do": "launch", "cubin": …, …}` (the fields of `driver.LaunchRequest`) → `{"ok": true, …}`
+  with the fields of `driver.LaunchAnswer`, or `{"ok": false, "reason": …, "usable": …}`; after
+  `usable: false` the CUDA context is lost and the process of no more use.
 """
 
 from base64 import b64encode

@@ -222,6 +222,7 @@ class Run:
         self,
         cycles: Callable[[Variant, Launch, str], float],
         assumptions: Sequence[str] = (),
+        terms: Callable[[Variant, str], dict[str, float]] = lambda *_: {},
     ) -> None:
         """Predict what is alone on its sub-core; the rest has its alone figure and a reason."""
         for variant, launch in self.launches:
@@ -243,6 +244,7 @@ class Run:
                     else cycles(variant, launch, variant.roles[index]),
                     alone_cycles_per_iteration=cycles(variant, launch, variant.roles[index]),
                     reason=reason,
+                    terms=terms(variant, variant.roles[index]),
                     assumptions=list(assumptions),
                 )
                 for slot, index in enumerate(launch.role_map)

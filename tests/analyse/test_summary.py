@@ -249,6 +249,39 @@ def test_measured_and_predicted_are_never_mixed(note_1: Run) -> None:
     )
 
 
+def test_the_causes_of_a_warp_alone_are_the_mean_over_its_warps(tmp_path: Path) -> None:
+    run = Run(tmp_path, [NOTE_1])
+    run.predict(
+        lambda *_: 60.0,
+        terms=lambda variant, role: {
+            "body": 33.0,
+            "dispatch": 17.0 * variant.roles.index(role),
+            "loop_control": 25.0,
+        },
+    )
+    launch = run.find("coresident", "in_loop")
+    row = run.evidence.predict[launch.id]
+    # The two warps of the second role differ: 17 and 19 cycles.
+    warps = list(row.warps)
+    assert warps[5].role == "independent_add"
+    warps[5] = warps[5].model_copy(update={"terms": {**warps[5].terms, "dispatch": 19.0}})
+    # One of the two warps of the third role isn't broken down: neither is the role.
+    warps[6] = warps[6].model_copy(update={"terms": {}})
+    run.evidence.predict[launch.id] = row.model_copy(update={"warps": warps})
+    rows = summary(run, launch=launch.id)
+    causes = dict(rows["independent_add"]["predicted_alone_cycles_by_cause"])
+    assert causes == {"body": 33.0, "dispatch": 18.0, "loop_control": 25.0}
+    assert rows["dependent_fma_chain"]["predicted_alone_cycles_by_cause"] is None
+    assert dict(rows["dependent_add_chain"]["predicted_alone_cycles_by_cause"])["dispatch"] == 51.0
+
+
+def test_what_no_backend_has_says_so_of_each(tmp_path: Path) -> None:
+    run = Run(tmp_path, [NOTE_1])
+    reason = "no GPU is here; no recording of this kernel and launch; not predicted: too hard"
+    run.untimed(reason=reason)
+    assert {row["reason"] for row in summary(run).values()} == {reason}
+
+
 def test_what_has_no_time_says_why(tmp_path: Path) -> None:
     run = Run(tmp_path, [NOTE_1], isolated_threads_per_block=[128, 256])
     run.predict(lambda *_: 180.0)

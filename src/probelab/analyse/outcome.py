@@ -22,7 +22,8 @@ _OPENINGS = ("build ", "shape ", "not predicted", "timing failed")
 def _because(prefix: str, reason: str) -> str:
     """`prefix: reason` with the reason's first line; only the reason if it says that already."""
     first = next((line.strip() for line in reason.splitlines() if line.strip()), "no reason given")
-    return first if first.startswith((prefix, *_OPENINGS)) else f"{prefix}: {first}"
+    said = prefix in first or first.startswith(_OPENINGS)
+    return first if said else f"{prefix}: {first}"
 
 
 def without_time(
@@ -69,6 +70,7 @@ class Prediction:
 
     cycles: float | None
     alone: float | None
+    alone_by_cause: list[tuple[str, float]] | None  #: what `alone` is the sum of
     reason: str
     assumptions: list[str]
 
@@ -78,10 +80,21 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
+def _by_cause(warps: list[WarpPrediction]) -> list[tuple[str, float]] | None:
+    """The mean of each cause over a role's warps; None if one of them isn't broken down."""
+    if not warps or not all(warp.terms for warp in warps):
+        return None
+    causes = dict.fromkeys(cause for warp in warps for cause in warp.terms)
+    return [
+        (cause, sum(warp.terms.get(cause, 0.0) for warp in warps) / len(warps)) for cause in causes
+    ]
+
+
 def prediction(row: PredictRow | None, slots: list[int]) -> Prediction:
     """The mean over a role's warps; none if one of them isn't predicted."""
     if row is None:
-        return Prediction(None, None, "the predict station left nothing about this launch", [])
+        reason = "the predict station left nothing about this launch"
+        return Prediction(None, None, None, reason, [])
     warps: list[WarpPrediction] = [warp for warp in row.warps if warp.warp_slot in slots]
     cycles = _mean([warp.cycles_per_iteration for warp in warps])
     reason = ""
@@ -91,6 +104,7 @@ def prediction(row: PredictRow | None, slots: list[int]) -> Prediction:
     return Prediction(
         cycles=cycles,
         alone=_mean([warp.alone_cycles_per_iteration for warp in warps]),
+        alone_by_cause=_by_cause(warps),
         reason=reason,
         assumptions=sorted({text for warp in warps for text in warp.assumptions}),
     )

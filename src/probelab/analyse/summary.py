@@ -68,6 +68,7 @@ def _row(
         "warp_spread_cycles_per_iteration": sample.warp_spread if sample else None,
         "predicted_cycles_per_iteration": predicted.cycles,
         "predicted_alone_cycles_per_iteration": predicted.alone,
+        "predicted_alone_cycles_by_cause": predicted.alone_by_cause,
         "prediction_reason": predicted.reason,
         "prediction_assumptions": predicted.assumptions,
         "kernel_digest": sample.kernel_digest if sample else build.kernel_digest if build else "",

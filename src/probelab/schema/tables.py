@@ -14,10 +14,6 @@ import pyarrow.parquet as pq
 from probelab.canonical import canonical_json, write_atomically
 from probelab.errors import DataError
 
-MEASUREMENTS_FILE = "measurements.parquet"
-SUMMARY_FILE = "summary.parquet"
-COMPARISONS_FILE = "comparisons.parquet"
-
 #: Key of the file metadata that holds {launch id: why its raw result can't be used}.
 MISSING_KEY = b"probelab.missing"
 
@@ -128,6 +124,8 @@ SUMMARY = pa.schema(
         _required("progress_ratio_reason", _TEXT),
         pa.field("predicted_cycles_per_iteration", pa.float64()),
         pa.field("predicted_alone_cycles_per_iteration", pa.float64()),
+        # Where the cycles of the column before go; they add up to it.
+        pa.field("predicted_alone_cycles_by_cause", pa.map_(_TEXT, pa.float64())),
         _required("prediction_reason", _TEXT),
         _required("prediction_assumptions", _TEXTS),
         pa.field("prediction_error_percent", pa.float64()),

@@ -26,7 +26,6 @@ def main(options: Options) -> None:
         Store(options.cache),
     )
     broken = [row for row in manifest.rows if row.status == "broken"]
-    tell(manifest.chunk, "kernel(s) haven't the intended shape", [row.reason for row in broken])
     if options.strict and broken:
         raise DataError(
             f"shape broken: {broken[0].reason}",
@@ -34,6 +33,7 @@ def main(options: Options) -> None:
             hint=f"{len(broken)} variant(s) of this chunk; `strict: true` makes this an error",
         )
     manifest.write(options.out)
+    tell(manifest.chunk, "kernel(s) haven't the intended shape", [row.reason for row in broken])
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ class Project:
     def command(self, *arguments: str, cores: int = 1) -> list[str]:
         return [
             *(sys.executable, "-m", "snakemake", "--cores", str(cores)),
-            *("--configfile", "tiny.yaml", "--nocolor", "--quiet", "none"),
+            *("--quiet", "host", "--configfile", "tiny.yaml", "--nocolor"),
             *arguments,
         ]
 

@@ -35,7 +35,8 @@ def test_second_run_does_nothing(done: Done) -> None:
 )
 def test_calls_that_redo_nothing(done: Done, arguments: list[str], cores: int) -> None:
     project = done()
-    assert not project.run(*arguments, cores=cores).work
+    run = project.run(*arguments, cores=cores)
+    assert run.status == 0 and not run.work, run.output
     assert project.run(DATASET).nothing
 
 
@@ -172,6 +173,7 @@ def test_edited_timing_code_reads_its_results_again(done: Done) -> None:
     assert not run.work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 def test_chunk_size_changes_jobs_and_no_work(done: Done, size: int) -> None:
     project = done()

@@ -1,5 +1,5 @@
 """The report station: Markdown and charts."""
 
-from probelab.report.station import report
+from probelab.report.station import ReportSummary, report
 
-__all__ = ["report"]
+__all__ = ["ReportSummary", "report"]

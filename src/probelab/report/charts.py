@@ -16,18 +16,21 @@ from probelab.report.render import GREY, PALETTE, SHAPES
 Values = list[dict[str, Any]]
 
 _ROW_HEIGHT = 30
-_WIDTH = 380
+WIDTH = 380
 
 
-def _data(values: Values) -> alt.InlineData:
+def inline(values: Values) -> alt.InlineData:
+    """Rows inside a chart."""
     return alt.InlineData(values=values)
 
 
-def _title(title: str, *lines: str) -> alt.TitleParams:
+def heading(title: str, *lines: str) -> alt.TitleParams:
+    """The title of a chart with lines below it; empty ones are left out."""
     return alt.TitleParams(title, subtitle=[line for line in lines if line])
 
 
-def _panel_title(text: str) -> alt.TitleParams:
+def panel_title(text: str) -> alt.TitleParams:
+    """The title of a panel."""
     return alt.TitleParams(text, fontSize=12, fontWeight="bold", frame="group", offset=8)
 
 
@@ -36,7 +39,8 @@ def _roles_axis(roles: Sequence[str], shown: bool = True) -> alt.Y:
     return alt.Y("role:N", sort=list(roles), axis=axis, scale=alt.Scale(domain=list(roles)))
 
 
-def _colours(number: int) -> list[str]:
+def colours(number: int) -> list[str]:
+    """So many colours, repeated if need be."""
     return [PALETTE[place % len(PALETTE)] for place in range(number)]
 
 
@@ -49,6 +53,8 @@ def progress_by_role(
     panels: Sequence[tuple[str, Values]], roles: Sequence[str], title: str, published: str = ""
 ) -> alt.TopLevelMixin:
     """Mean progress of each role, one panel per source.
+
+    What was published elsewhere is no part of a panel's source, and the panel's title says so.
 
     Args:
         panels: (title that names the source, rows with role, progress, low, high, published).
@@ -77,7 +83,7 @@ def progress_by_role(
             }
             for row in values
         ]
-        base = alt.Chart(_data(labelled)).encode(y=_roles_axis(roles))
+        base = alt.Chart(inline(labelled)).encode(y=_roles_axis(roles))
         axis = alt.Axis(title="mean progress (iterations)", tickCount=6)
         where = alt.X("progress:Q", scale=x, axis=axis)
         layers = [
@@ -86,7 +92,7 @@ def progress_by_role(
             .transform_filter("isValid(datum.low)"),
             base.mark_point(filled=True, size=90, opacity=1, color=PALETTE[0]).encode(x=where),
             base.mark_text(align="left", fontSize=12).encode(
-                x=alt.value(_WIDTH + 10), text="label:N"
+                x=alt.value(WIDTH + 10), text="label:N"
             ),
         ]
         if published:
@@ -97,14 +103,18 @@ def progress_by_role(
                 .encode(x=alt.X("published:Q", scale=x))
                 .transform_filter("isValid(datum.published)"),
                 base.mark_text(align="left", fontSize=12, color=GREY).encode(
-                    x=alt.value(_WIDTH + 75), text="given:N"
+                    x=alt.value(WIDTH + 75), text="given:N"
                 ),
             ]
         charts.append(
             alt.layer(*layers).properties(
-                width=_WIDTH,
+                width=WIDTH,
                 height=_ROW_HEIGHT * len(roles),
-                title=_panel_title(panel),
+                title=panel_title(
+                    f"{panel}; hollow diamonds: as published, not measured here"
+                    if any(row["published"] is not None for row in values)
+                    else panel
+                ),
                 name=f"panel_{place}",
             )
         )
@@ -112,7 +122,7 @@ def progress_by_role(
         "filled: this run, with 95 % interval where measured; the axis does not begin at zero",
         f"hollow diamonds, grey figures: {published}" if published else "",
     )
-    return alt.vconcat(*charts).properties(title=_title(title, *notes))
+    return alt.vconcat(*charts).properties(title=heading(title, *notes))
 
 
 def ratio_by_form(
@@ -147,7 +157,7 @@ def ratio_by_form(
     colour = alt.Color(
         "form:N",
         sort=list(forms),
-        scale=alt.Scale(domain=list(forms), range=_colours(len(forms))),
+        scale=alt.Scale(domain=list(forms), range=colours(len(forms))),
         legend=alt.Legend(title="kernel form", orient="bottom", columns=2),
     )
     shape = alt.Shape(
@@ -160,7 +170,7 @@ def ratio_by_form(
     for place, (panel, values) in enumerate(panels):
         own = {row["form"] for row in values}
         lines = [form for form in forms if form in own]
-        base = alt.Chart(_data(values)).encode(
+        base = alt.Chart(inline(values)).encode(
             y=_roles_axis(roles),
             # Forms have lines of their own, so that equal ratios don't hide each other.
             yOffset=alt.YOffset("form:N", sort=lines, scale=alt.Scale(domain=lines)),
@@ -168,7 +178,7 @@ def ratio_by_form(
         where = alt.X("ratio:Q", scale=x, title=axis_title)
         charts.append(
             alt.layer(
-                alt.Chart(_data([{"at": neutral}]))
+                alt.Chart(inline([{"at": neutral}]))
                 .mark_rule(color=GREY, strokeDash=[4, 3], strokeWidth=1.5)
                 .encode(x=alt.X("at:Q", scale=x)),
                 base.mark_rule(strokeWidth=2.5)
@@ -178,151 +188,88 @@ def ratio_by_form(
                     x=where, color=colour, shape=shape
                 ),
             ).properties(
-                width=_WIDTH + 60,
+                width=WIDTH + 60,
                 height=(14 + 8 * len(lines)) * len(roles),
-                title=_panel_title(panel),
+                title=panel_title(panel),
                 name=f"panel_{place}",
             )
         )
     right = "right of the dashed line: more progress than the reference role in the same form"
     stacked: alt.TopLevelMixin = alt.vconcat(
         *charts,
-        title=_title(title, right, note),
+        title=heading(title, right, note),
         resolve=alt.Resolve(scale=alt.ScaleResolveMap(yOffset="independent")),
     )
     return stacked
 
 
-def _grid(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int = 2) -> alt.TopLevelMixin:
-    rows = [charts[start : start + columns] for start in range(0, len(charts), columns)]
-    return alt.vconcat(*(alt.hconcat(*row) for row in rows))
-
-
-def _series(series: Sequence[str]) -> alt.Color:
-    return alt.Color(
-        "series:N",
-        sort=list(series),
-        scale=alt.Scale(domain=list(series), range=_colours(len(series))),
-        legend=alt.Legend(title="roles", orient="bottom"),
-    )
-
-
-def _line_widths(series: Sequence[str]) -> dict[str, float]:
-    """Later series are drawn thinner, so that equal ones don't hide each other."""
-    return {name: 2.0 + 3.0 * (len(series) - 1 - place) for place, name in enumerate(series)}
-
-
-def _nested(series: Sequence[str]) -> str:
-    """How to read lines that coincide."""
-    return "lines that coincide lie inside one another" if len(series) > 1 else ""
-
-
-def cycles_over_length(
-    panels: Sequence[tuple[str, Values]], series: Sequence[str], title: str
+def cycles_by_cause(
+    panels: Sequence[tuple[str, Values]],
+    roles: Sequence[str],
+    causes: Sequence[tuple[str, int]],
+    title: str,
+    note: str,
 ) -> alt.TopLevelMixin:
-    """Cycles per iteration over chain length, one panel per source and form.
+    """Where the predicted cycles of a warp that runs alone go, one panel per way of selection.
 
     Args:
-        panels: (title that names the sources, rows with series, length, cycles, low, high,
-            predicted: whether it is a prediction).
-        series: all series in order.
+        panels: (how the role is selected, rows with role, cause, cycles, place: of the cause in
+            the stack).
+        roles: all roles in order.
+        causes: all causes in order, each with its place among all that may occur: the same cause
+            has the same colour in every chart.
         title: of the whole chart.
+        note: a line below the title that names the source.
     """
-    kinds = ["measured", "predicted"]
-    dash = alt.StrokeDash(
-        "kind:N",
-        sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[[1, 0], [5, 4]]),
-        legend=alt.Legend(title="source", orient="bottom", symbolSize=600),
+    sums: dict[tuple[int, str], float] = {}
+    for place, (_, values) in enumerate(panels):
+        for row in values:
+            key = (place, row["role"])
+            sums[key] = sums.get(key, 0.0) + row["cycles"]
+    # One scale and one width per cycle in all panels, so that their bars can be compared.
+    top = max(sums.values()) * 1.08
+    colour = alt.Color(
+        "cause:N",
+        sort=[cause for cause, _ in causes],
+        scale=alt.Scale(
+            domain=[cause for cause, _ in causes],
+            range=[PALETTE[place % len(PALETTE)] for _, place in causes],
+        ),
+        legend=alt.Legend(title="cause", orient="bottom", columns=4),
+    )
+    x = alt.X(
+        "cycles:Q",
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(title="cycles per iteration", tickCount=6),
     )
     charts = []
     for place, (panel, values) in enumerate(panels):
-        rows = [{**row, "kind": kinds[row["predicted"]]} for row in values]
-        base = alt.Chart(_data(rows)).encode(
-            x=alt.X("length:Q", title="chain length (instructions)"), color=_series(series)
-        )
-        where = alt.Y("cycles:Q", title="cycles per iteration")
+        totals = [
+            {"role": role, "cycles": total, "label": naming.cycles(total)}
+            for (own, role), total in sums.items()
+            if own == place
+        ]
+        bars = alt.Chart(inline(values)).mark_bar(stroke="white", strokeWidth=0.8, size=15)
+        numbers = alt.Chart(inline(totals)).mark_text(align="left", dx=5, fontSize=12)
         charts.append(
             alt.layer(
-                base.mark_rule(strokeWidth=2)
-                .encode(y=alt.Y("low:Q"), y2="high:Q")
-                .transform_filter("isValid(datum.low)"),
-                *(
-                    base.mark_line(strokeWidth=width)
-                    .encode(y=where, strokeDash=dash)
-                    .transform_filter(alt.datum.series == name)
-                    for name, width in _line_widths(series).items()
-                ),
-                base.mark_point(filled=True, size=30, opacity=1)
-                .encode(y=where)
-                .transform_filter("datum.kind == 'measured'"),
-                base.mark_point(filled=False, size=80, opacity=1, shape="square", strokeWidth=1.2)
-                .encode(y=where)
-                .transform_filter("datum.kind == 'predicted'"),
-            ).properties(width=_WIDTH, height=240, title=_panel_title(panel), name=f"panel_{place}")
+                bars.encode(x=x, y=_roles_axis(roles), color=colour, order=alt.Order("place:Q")),
+                numbers.encode(x=x, y=_roles_axis(roles), text="label:N"),
+            ).properties(
+                width=WIDTH + 60,
+                height=22 * len(roles),
+                title=panel_title(panel),
+                name=f"panel_{place}",
+            )
         )
-    note = "filled circles and solid lines: measured; hollow squares and dashed lines: predicted"
-    return _grid(charts).properties(title=_title(title, note, _nested(series)))
-
-
-def ratio_over_length(
-    panels: Sequence[tuple[str, Values]], series: Sequence[str], ratio: RatioForm, title: str
-) -> alt.TopLevelMixin:
-    """Progress against the reference role over chain length, one panel per source and form.
-
-    Args:
-        panels: (title that names the source, rows with series, length, ratio, low, high in
-            percent as `ratio` says, predicted: whether it is a prediction).
-        series: the series that have a reference, in order.
-        ratio: percent of the reference, or difference from it.
-        title: of the whole chart.
-    """
-    neutral = naming.ratio_value(1.0, ratio)
-    axis_title = "% of the reference role" if ratio == "percent" else "% against the reference role"
-    known = [row[key] for _, rows in panels for row in rows for key in ("ratio", "low", "high")]
-    present = [value for value in known if value is not None]
-    # One scale for all panels, and never so narrow that noise looks like a result.
-    scale = alt.Scale(
-        domain=[min([*present, neutral - 2]), max([*present, neutral + 2])], zero=False, nice=True
-    )
-    charts = []
-    for place, (panel, rows) in enumerate(panels):
-        base = alt.Chart(_data(rows)).encode(
-            x=alt.X("length:Q", title="chain length (instructions)"), color=_series(series)
-        )
-        where = alt.Y("ratio:Q", title=f"progress, {axis_title}", scale=scale)
-        predicted = all(row["predicted"] for row in rows)
-        charts.append(
-            alt.layer(
-                alt.Chart(_data([{"at": neutral}]))
-                .mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=1.5)
-                .encode(y=alt.Y("at:Q", scale=scale)),
-                base.mark_rule(strokeWidth=2)
-                .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
-                .transform_filter("isValid(datum.low)"),
-                *(
-                    base.mark_line(strokeDash=[5, 4] if predicted else [1, 0], strokeWidth=width)
-                    .encode(y=where)
-                    .transform_filter(alt.datum.series == name)
-                    for name, width in _line_widths(series).items()
-                ),
-                base.mark_point(
-                    filled=not predicted,
-                    size=80 if predicted else 42,
-                    opacity=1,
-                    shape="square" if predicted else "circle",
-                ).encode(y=where),
-            ).properties(width=_WIDTH, height=220, title=_panel_title(panel), name=f"panel_{place}")
-        )
-    note = "above the dotted line: more progress than the reference role of the same length"
-    return _grid(charts).properties(title=_title(title, note, _nested(series)))
+    return alt.vconcat(*charts).properties(title=heading(title, note))
 
 
 def prediction_error(values: Values, groups: Sequence[str], title: str) -> alt.TopLevelMixin:
-    """Prediction error of each role, one line per probe and form.
+    """Prediction error, one line per probe and form; equal errors share a mark with their number.
 
     Args:
-        values: rows with group, error (percent of the measured cycles).
+        values: rows with group, error (percent of the measured cycles), roles: how many have it.
         groups: the lines in order.
         title: names both sources.
     """
@@ -330,24 +277,24 @@ def prediction_error(values: Values, groups: Sequence[str], title: str) -> alt.T
     errors = [value["error"] for value in values]
     scale = alt.Scale(domain=[min([*errors, -1]), max([*errors, 1])], nice=True)
     zero = (
-        alt.Chart(_data([{"at": 0}]))
+        alt.Chart(inline([{"at": 0}]))
         .mark_rule(color=GREY, strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x=alt.X("at:Q", scale=scale))
     )
-    ticks = (
-        alt.Chart(_data(values))
-        .mark_tick(thickness=2, size=18, opacity=0.55, color=PALETTE[0])
-        .encode(
-            x=alt.X(
-                "error:Q",
-                scale=scale,
-                title="predicted against measured cycles per iteration (%)",
-            ),
-            y=alt.Y("group:N", sort=list(groups), axis=axis, scale=alt.Scale(domain=list(groups))),
-        )
+    labelled = [
+        {**value, "label": f"×{value['roles']}" if value["roles"] > 1 else ""} for value in values
+    ]
+    base = alt.Chart(inline(labelled)).encode(
+        x=alt.X(
+            "error:Q", scale=scale, title="predicted against measured cycles per iteration (%)"
+        ),
+        y=alt.Y("group:N", sort=list(groups), axis=axis, scale=alt.Scale(domain=list(groups))),
     )
+    ticks = base.mark_tick(thickness=2, size=18, opacity=0.8, color=PALETTE[0])
+    numbers = base.mark_text(align="left", dx=5, dy=-5, fontSize=11, color=PALETTE[0])
+    note = "one tick per error, ×n: n roles have it; right of zero: predicted too slow"
     return (
-        alt.layer(zero, ticks)
-        .properties(width=_WIDTH + 60, height=_ROW_HEIGHT * len(groups))
-        .properties(title=_title(title, "one tick per role; right of zero: predicted too slow"))
+        alt.layer(zero, ticks, numbers.encode(text="label:N"))
+        .properties(width=WIDTH + 60, height=34 * len(groups))
+        .properties(title=heading(title, note))
     )

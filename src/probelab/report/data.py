@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from probelab.analyse.ordering import chain, sign
 from probelab.analyse.statistics import Interval
 from probelab.config.models import Claim, Probe
-from probelab.report.naming import is_measured
+from probelab.report.naming import is_measured, source_label
 from probelab.schema import tables
 from probelab.schema.plan import Chunk, TimingSettings, Variant
 from probelab.schema.tidy import Evidence
@@ -91,6 +91,15 @@ def sweep_of(probe: Probe) -> Sweep | None:
     return Sweep(place, series, lengths) if len(lengths) >= 3 else None
 
 
+def by_source(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows that have figures, by the label of their source."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["progress_mean"] is not None:
+            found[source_label(row)].append(row)
+    return dict(found)
+
+
 def row_sign(row: Row) -> str:
     """What a row's ratio to its reference role says; empty if it has none."""
     if row["progress_ratio"] is None:
@@ -113,6 +122,19 @@ class ProbeData:
     def sweep(self) -> Sweep | None:
         """Roles over chain length, if that is what the probe is about."""
         return sweep_of(self.probe)
+
+    @cached_property
+    def _sets(self) -> dict[str, int]:
+        sets = self.probe.coresident_sets
+        return {
+            variant.id: sets.index(variant.roles) + 1
+            for variant in self.variants
+            if variant.placement == "coresident" and variant.roles in sets
+        }
+
+    def set_of(self, variant: str) -> int:
+        """The number of a coresident variant's set of roles, from 1; 0 for any other variant."""
+        return self._sets.get(variant, 0)
 
     @cached_property
     def forms(self) -> list[Form]:
@@ -177,6 +199,11 @@ class ReportData:
     def rows(self) -> list[Row]:
         """All rows of the summary, probe by probe."""
         return [row for probe in self.probes for row in probe.rows]
+
+    @cached_property
+    def recorded(self) -> frozenset[str]:
+        """The architectures of which some launches were taken from a recording."""
+        return frozenset(row["arch"] for row in self.rows if row["backend"] == "recorded")
 
     @cached_property
     def launches(self) -> list[Row]:

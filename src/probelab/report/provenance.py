@@ -7,8 +7,8 @@ from probelab.report import naming
 from probelab.report.data import ProbeData, ReportData, Row
 from probelab.report.markdown import code, first_line, table
 from probelab.report.naming import listed
-from probelab.report.sass import variant_label
-from probelab.schema.tidy import Evidence
+from probelab.report.wording import quoted
+from probelab.schema.plan import SUB_CORES, TimingSettings
 
 
 def _texts(values: Iterable[object]) -> str:
@@ -34,7 +34,6 @@ def settings_table(data: ProbeData, report: ReportData) -> str:
         named = [code(name) for name in references[:3]]
         more = [f"{len(references) - 3} more"] if len(references) > 3 else []
         focus += f"; {compared} of them against {listed([*named, *more])}"
-    settings = report.settings
     dispatches = [row["dispatch"] for row in rows if row["dispatch"] != "none"]
     cells = [
         ["probe", code(data.probe.name)],
@@ -42,8 +41,8 @@ def settings_table(data: ProbeData, report: ReportData) -> str:
         ["threads_per_block", per_block],
         ["warps_per_block", warps],
         ["blocks", _texts(row["blocks"] for row in rows)],
-        ["repeat", str(settings.repeats) if settings else _repeats(rows)],
-        ["warm-up", str(settings.warmup) if settings else ""],
+        ["repeat", _repeats(rows, report.settings)],
+        ["warm-up", _warmup(rows, report.settings)],
         ["clock_budget_cycles", listed(_numbers(row["clock_budget_cycles"] for row in rows))],
         ["seed", listed(f"{value:g}" for value in sorted({row["seed"] for row in rows}))],
         ["focus", focus],
@@ -52,6 +51,7 @@ def settings_table(data: ProbeData, report: ReportData) -> str:
         ["arch", listed(sorted(data.archs))],
         ["compile flags", code(" ".join(data.probe.flags)) or "none beside the lab's own"],
         ["backend", _backends(rows)],
+        *_role_maps(data),
     ]
     return table(["setting", "value"], cells)
 
@@ -60,8 +60,67 @@ def _numbers(values: Iterable[int]) -> list[str]:
     return [naming.whole(value) for value in sorted(set(values))]
 
 
-def _repeats(rows: Sequence[Row]) -> str:
-    return _texts(row["repeats"] for row in rows if naming.is_measured(row)) or "none measured"
+def _repeats(rows: Sequence[Row], settings: TimingSettings | None) -> str:
+    """The repeats that were asked for, and those that there are where the two differ."""
+    found: dict[str, set[int]] = {"in the recording": set(), "run": set()}
+    for row in rows:
+        if naming.is_measured(row):
+            where = "in the recording" if row["backend"] == "recorded" else "run"
+            found[where].add(row["repeats"])
+    parts = [
+        f"{listed(str(number) for number in sorted(numbers))} {where}"
+        for where, numbers in found.items()
+        if numbers
+    ]
+    known = found["in the recording"] | found["run"]
+    if settings is None:
+        return listed(str(number) for number in sorted(known)) or "none measured"
+    if known == {settings.repeats}:
+        return str(settings.repeats)
+    return f"{settings.repeats} asked for; {listed(parts) or 'none measured'}"
+
+
+def _warmup(rows: Sequence[Row], settings: TimingSettings | None) -> str:
+    """The warm-up launches of what was run here; a recording doesn't say how many it had."""
+    if settings is None:
+        return ""
+    backends = {row["backend"] for row in rows if naming.is_measured(row)}
+    if not backends:
+        return f"{settings.warmup} asked for; none measured"
+    if "recorded" not in backends:
+        return str(settings.warmup)
+    return f"{settings.warmup} asked for; the recording doesn't say how many it had"
+
+
+def _role_maps(data: ProbeData) -> list[list[str]]:
+    """A row per sub-core of each coresident form: which roles share it, in which warp slots."""
+    maps: dict[tuple[int, int], dict[int, str]] = {}
+    for row in data.rows:
+        if row["placement"] == "coresident":
+            own = maps.setdefault((row["threads_per_block"], data.set_of(row["variant"])), {})
+            own.update(dict.fromkeys(row["warp_slots"], row["role"]))
+    several = {
+        "threads": len({threads for threads, _ in maps}) > 1,
+        "set": len({group for _, group in maps}) > 1,
+    }
+    found = []
+    for (threads, group), slots in sorted(maps.items()):
+        name = "role map"
+        name += f", {threads} threads" if several["threads"] else ""
+        name += f", set {group}" if several["set"] else ""
+        for core in range(SUB_CORES):
+            members: dict[str, list[str]] = defaultdict(list)
+            for slot in sorted(slots):
+                if slot % SUB_CORES == core:
+                    members[slots[slot]].append(str(slot))
+            shown = [f"{code(role)} in {_slots(own)}" for role, own in members.items()]
+            if shown:
+                found.append([f"{name}, sub-core {core}", "; ".join(shown)])
+    return found
+
+
+def _slots(numbers: Sequence[str]) -> str:
+    return f"warp {'slot' if len(numbers) == 1 else 'slots'} {listed(numbers)}"
 
 
 def _backends(rows: Sequence[Row]) -> str:
@@ -131,9 +190,10 @@ def facts(report: ReportData) -> list[str]:
     flags: dict[str, set[str]] = defaultdict(set)
     for row in report.evidence.build.values():
         if row.flags or row.status == "ok":
-            flags[" ".join(row.flags) or "none"].add(row.id.rpartition("-")[0])
+            flags[" ".join(row.flags)].add(row.id.rpartition("-")[0])
     for own, probes in sorted(flags.items()):
-        found.append(f"nvcc flags {code(own)}: {listed(sorted(probes))}.")
+        given = f"nvcc flags {code(own)}" if own else "No nvcc flags beside the lab's own"
+        found.append(f"{given}: {listed(sorted(probes))}.")
     for text in sorted({run["model_reason"] for run in report.runs if run["model_reason"]}):
         found.append(f"Predictions: {text.rstrip('.')}.")
     return found
@@ -146,55 +206,37 @@ def remarks(report: ReportData) -> list[str]:
         if row["progress_mean"] is not None and row["shape_status"] != "broken" and row["reason"]:
             counted[first_line(row["reason"])] += 1
     return [
-        f"{text} ({naming.count(number, 'launch', 'launches')})"
+        f"{quoted(text)} ({naming.count(number, 'launch', 'launches')})"
         for text, number in sorted(counted.items())
     ]
 
 
-def kernels_table(data: ProbeData, evidence: Evidence) -> str:
-    """A row per kernel: digests and resources."""
+def kernels_table(report: ReportData) -> str:
+    """A row per probe and architecture: kernels, source digests, resources."""
     cells = []
-    for variant in data.variants:
-        row = evidence.build.get(variant.id)
-        roles = listed(variant.roles) if len(variant.roles) == 1 else f"{len(variant.roles)} roles"
-        cells.append(
-            [
-                code(variant.id),
-                roles,
-                variant.arch,
-                variant_label(variant),
-                row.kernel_digest[:16] if row else "",
-                row.source_digest[:16] if row else "",
-                str(row.registers) if row and row.registers else "",
-                str(row.spill_store_bytes + row.spill_load_bytes) if row else "",
-                row.status if row else "missing",
-            ]
-        )
-    cells.sort(key=lambda row: (row[2], row[3], row[0]))
-    header = [
-        "variant",
-        "roles",
-        "arch",
-        "form",
-        "kernel digest",
-        "source digest",
-        "registers",
-        "spill bytes",
-        "build",
-    ]
-    return table(header, cells, right=(6, 7))
+    for data in report.probes:
+        for arch in sorted(data.archs):
+            variants = [variant for variant in data.variants if variant.arch == arch]
+            found = [report.evidence.build.get(variant.id) for variant in variants]
+            built = [row for row in found if row is not None and row.status == "ok"]
+            cells.append(
+                [
+                    data.probe.name,
+                    arch,
+                    str(len(variants)),
+                    str(len(built)),
+                    _texts(row.source_digest[:16] for row in built),
+                    _span([row.registers for row in built]),
+                    _span([row.spill_store_bytes + row.spill_load_bytes for row in built]),
+                ]
+            )
+    header = ["probe", "arch", "kernels", "built", "source digest", "registers", "spill bytes"]
+    return table(header, cells, right=(2, 3, 5, 6))
 
 
-def failed_builds(report: ReportData) -> list[str]:
-    """Each failed build with its first error line."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for probe in report.probes:
-        for variant in probe.variants:
-            row = report.evidence.build.get(variant.id)
-            if row is not None and row.status != "ok":
-                found[first_line(row.reason) or "no reason given"].append(variant.id)
-    return [
-        f"{text} ({listed([code(name) for name in names[:3]])}"
-        f"{f' and {len(names) - 3} more' if len(names) > 3 else ''})"
-        for text, names in sorted(found.items())
-    ]
+def _span(values: Sequence[int]) -> str:
+    return (
+        "–".join(str(value) for value in dict.fromkeys((min(values), max(values))))
+        if values
+        else ""
+    )

@@ -7,15 +7,18 @@ from pathlib import Path
 
 from probelab.report.data import ProbeData
 from probelab.report.markdown import code, link, table
-from probelab.report.naming import listed
+from probelab.report.naming import count, listed
+from probelab.report.wording import quoted
 from probelab.schema.manifests import RoleShape
 from probelab.schema.plan import Variant
 from probelab.schema.tidy import Evidence
 
 #: Excerpts longer than this are cut; the listing has the rest.
-EXCERPT_LINES = 60
+EXCERPT_LINES = 48
 #: Roles whose excerpts are printed; more would make the report unreadable.
 EXCERPTS = 8
+#: Likewise where roles differ in nothing but their length, or another architecture shows them.
+FEW_EXCERPTS = 2
 
 _VERDICT = {"ok": "yes", "broken": "**no**", "not checked": "not checked", "failed": "not checked"}
 
@@ -55,13 +58,24 @@ def _verdict(seen: Sequence[_Seen]) -> str:
     return "; ".join(f"{label}: {verdict}" for label, verdict in verdicts.items())
 
 
+def _undeclared(data: ProbeData) -> set[str]:
+    """The roles without an intent: their SASS is described, but there is nothing to check."""
+    return {role.name for role in data.probe.roles if role.intent is None}
+
+
 def verdict_sentence(data: ProbeData, evidence: Evidence) -> str:
     """Does the SASS have the intended shape? One sentence over all roles, forms, architectures."""
     statuses: Counter[str] = Counter()
+    undeclared = _undeclared(data)
+    if len(undeclared) == len(data.probe.roles):
+        kernels = count(len(data.variants), "kernel")
+        return f"Does the SASS have the intended shape? No shape is declared for {kernels}."
     for variant in data.variants:
         row = evidence.shape.get(variant.id)
         known = {shape.role: shape.status for shape in row.roles} if row else {}
-        statuses.update(known.get(role, "not checked") for role in variant.roles)
+        statuses.update(
+            known.get(role, "not checked") for role in variant.roles if role not in undeclared
+        )
     total = sum(statuses.values())
     answer = (
         "Yes"
@@ -73,7 +87,9 @@ def verdict_sentence(data: ProbeData, evidence: Evidence) -> str:
     rest = [
         f"{statuses[status]} {status}" for status in ("broken", "not checked") if statuses[status]
     ]
-    roles = len(data.probe.roles)
+    if undeclared:
+        rest.append(f"no shape declared for {count(len(undeclared), 'role')}")
+    roles = len(data.probe.roles) - len(undeclared)
     return (
         f"Does the SASS have the intended shape? **{answer}**: {statuses['ok']} of {total} bodies "
         f"({roles} {'role' if roles == 1 else 'roles'}, {listed(sorted(data.archs))}, every kernel "
@@ -84,6 +100,7 @@ def verdict_sentence(data: ProbeData, evidence: Evidence) -> str:
 def problems(data: ProbeData, evidence: Evidence) -> list[str]:
     """What differs from the intent, or why it wasn't checked, each finding once."""
     found: dict[str, list[str]] = {}
+    undeclared = _undeclared(data)
     for variant in data.variants:
         row = evidence.shape.get(variant.id)
         label = f"{variant.arch} {variant_label(variant)}"
@@ -92,19 +109,19 @@ def problems(data: ProbeData, evidence: Evidence) -> list[str]:
             found.setdefault(reason, []).append(f"{label} ({listed(variant.roles[:2])})")
             continue
         for shape in row.roles:
-            if shape.status != "ok":
+            if shape.status != "ok" and shape.role not in undeclared:
                 text = (
                     f"{code(shape.role)} {shape.status}: {'; '.join(shape.findings) or row.reason}"
                 )
                 found.setdefault(text, []).append(label)
-    return [f"{text} ({listed(dict.fromkeys(places))})" for text, places in found.items()]
+    return [f"{quoted(text)} ({listed(dict.fromkeys(places))})" for text, places in found.items()]
 
 
 def broken(data: ProbeData, evidence: Evidence) -> list[str]:
     """Each kernel whose shape is broken, with the reason."""
     return [
         f"{code(variant.id)} ({variant.arch}, {variant_label(variant)}): "
-        f"{evidence.shape_reason(variant.id)}"
+        f"{quoted(evidence.shape_reason(variant.id))}"
         for variant in data.variants
         if evidence.shape_status(variant.id) == "broken"
     ]
@@ -162,6 +179,7 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
         root: the results folder, which the manifests' paths are relative to.
     """
     compact = len(data.probe.roles) > 16
+    undeclared = _undeclared(data)
     cells = []
     for role in data.probe.role_names:
         seen = _seen(data, evidence, arch, role)
@@ -174,7 +192,7 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
         cells.append(
             [
                 code(role),
-                _verdict(seen),
+                "not declared" if role in undeclared else _verdict(seen),
                 "" if compact else first.shape.description,
                 _chains(first.shape),
                 _accumulators(first.shape),
@@ -209,14 +227,16 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
 def excerpts(data: ProbeData, evidence: Evidence, arch: str) -> list[tuple[str, str, str]]:
     """(role, form, lines of its path through the timed loop) for the roles that matter most.
 
-    Those are the first `EXCERPTS` roles that claims name or that share a kernel, else the first.
+    Those are the first roles that claims name or that share a kernel, else the first.
     """
     named = [
         role for claim in data.probe.claims for left, _, right in claim.ordering()
         for role in (left, right)
     ]  # fmt: skip
     together = [role for members in data.probe.coresident or [] for role in members]
-    wanted = list(dict.fromkeys([*named, *together, *data.probe.role_names]))[:EXCERPTS]
+    full = data.sweep is None and arch == data.archs[0]
+    number = EXCERPTS if full else FEW_EXCERPTS
+    wanted = list(dict.fromkeys([*named, *together, *data.probe.role_names]))[:number]
     found = []
     for role in data.probe.role_names:
         seen = [one for one in _seen(data, evidence, arch, role) if one.shape.excerpt]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from probelab.report import claims, provenance, sass, tables, text
-from probelab.report.data import Form, ProbeData, ReportData
+from probelab.report import causes, claims, missing, provenance, rules, sass, standing, tables, text
+from probelab.report.data import ProbeData, ReportData
 from probelab.report.figures import probe_figures
 from probelab.report.markdown import code, table
 from probelab.report.naming import is_predicted, listed, source_label
@@ -41,39 +41,17 @@ def _progress_sections(data: ProbeData) -> list[dict[str, Any]]:
             if long and data.sweep is not None
             else tables.progress_table(data, rows)
         )
-        below = [] if all(is_predicted(row) for row in rows) else text.reasons(rows)
         found.append(
             {
                 "title": f"{form.label}: {' / '.join(sources)}",
                 "table": body,
-                "reasons": below,
+                "reasons": [
+                    quoted(reason)
+                    for reason in text.reasons(row for row in rows if not is_predicted(row))
+                ],
             }
         )
     return found
-
-
-def _without_figures(data: ProbeData) -> list[dict[str, Any]]:
-    """One entry per architecture that has forms without any figure: their alone figures."""
-    found = []
-    for arch in data.archs:
-        forms = [form for form in data.forms if form.arch == arch and not data.with_figures(form)]
-        if not forms:
-            continue
-        found.append(
-            {
-                "arch": arch,
-                "forms": [f"{form.label}: {_why(data, form)}" for form in forms],
-                "table": tables.alone_table(data, forms),
-            }
-        )
-    return found
-
-
-def _why(data: ProbeData, form: Form) -> str:
-    reasons = dict.fromkeys(tables.reason_of(row) for row in data.of_form(form))
-    shown = list(reasons)[:3]
-    more = f" (and {len(reasons) - 3} more reasons)" if len(reasons) > 3 else ""
-    return "; ".join(shown) + more
 
 
 def _variants_table(data: ProbeData) -> str:
@@ -111,15 +89,16 @@ def _sass(data: ProbeData, report: ReportData, place: Place) -> dict[str, Any]:
     }
 
 
-def _wording(data: ProbeData) -> list[dict[str, Any]]:
-    return [
-        {
-            "forbidden": [quoted(wording) for wording in rule.forbidden],
-            "instead": rule.instead,
-            "source": rule.source,
-        }
-        for rule in data.probe.wording
-    ]
+def _published(data: ProbeData, published: Sequence[PublishedFigure]) -> dict[str, Any]:
+    given = data.probe.published
+    return {
+        "title": quoted(given.title) if given else "",
+        "source": quoted(given.source) if given else "",
+        "tables": tables.published_tables(data, published),
+        "notes": [
+            f"{code(figure.role)}: {quoted(figure.note)}" for figure in published if figure.note
+        ],
+    }
 
 
 def probe_section(
@@ -127,34 +106,32 @@ def probe_section(
 ) -> tuple[dict[str, Any], list[Figure]]:
     """What the template says of a probe, and its charts."""
     figures = probe_figures(data, published)
-    missing = tables.missing_table(data.rows)
     section = {
         "name": data.probe.name,
-        "title": data.probe.title,
-        "question": " ".join(data.probe.question.split()),
-        "headline": text.headline(data, published),
+        "title": quoted(" ".join(data.probe.title.split())),
+        "question": quoted(" ".join(data.probe.question.split())),
+        "headline": text.headline(data, published, report.recorded),
         "settings": provenance.settings_table(data, report),
         "variants": _variants_table(data),
         "role_count": len(data.probe.roles),
         "long": len(data.probe.roles) > _LONG,
-        "findings": text.findings(data, published),
-        "orderings": tables.orderings_table(data),
-        "standings": tables.standing_tables(data),
+        "findings": text.findings(data),
+        "causes": [
+            (arch, table_) for arch in data.archs if (table_ := causes.cause_table(data, arch))
+        ],
+        "orderings": tables.orderings(data),
+        "standings": standing.standing_tables(data),
         "progress": _progress_sections(data),
-        "without_figures": _without_figures(data),
+        "without_figures": missing.without_figures(data),
+        "alone": [
+            (arch, table_) for arch in data.archs if (table_ := tables.alone_table(data, arch))
+        ],
         "figures": figures,
         "sass": _sass(data, report, place),
-        "published": data.probe.published,
-        "published_tables": tables.published_tables(data, published),
-        "published_notes": [
-            f"{code(figure.role)}: {figure.note}" for figure in published if figure.note
-        ],
+        "published": _published(data, published),
         "claims": claims.claims_tables(data),
-        "other_claims": claims.other_claims(data),
-        "wording": _wording(data),
-        "missing": missing,
-        "missing_count": len({row["launch"] for row in tables.missing_rows(data.rows)}),
-        "kernels": provenance.kernels_table(data, report.evidence),
+        "statements": claims.statements(data),
+        "wording": rules.wording_rules(data),
         "archs": listed(sorted(data.archs)),
     }
     return section, figures

@@ -1,8 +1,10 @@
 """Station *report*: Markdown and charts from the datasets, the same bytes for the same data."""
 
+import logging
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +13,57 @@ import jinja2
 from probelab.analyse.statistics import EQUIVALENCE
 from probelab.canonical import write_atomically
 from probelab.config.models import Probe
-from probelab.report import provenance, sass, tables, text
+from probelab.report import missing, provenance, sass, text
 from probelab.report.data import ReportData, load
 from probelab.report.figures import prediction_figure
 from probelab.report.markdown import link
-from probelab.report.naming import is_measured, listed
+from probelab.report.naming import count, is_measured, listed
 from probelab.report.published import read_published
 from probelab.report.render import write_figures
 from probelab.report.sections import Place, probe_section
-from probelab.report.wording import checked
+from probelab.report.wording import Violation, quoted, unmarked, violations
 from probelab.schema.plan import Chunk, TimingSettings
 from probelab.schema.tidy import Evidence
 
+logger = logging.getLogger(__name__)
+
 _TEMPLATES = Path(__file__).parent / "templates"
+#: Where the probes' sections come to stand, and what the check of wordings found.
+_SECTIONS, _VIOLATIONS = "\ue010", "\ue011"
+#: Failed kernels' reasons and sentences against a rule that a summary tells.
+_TOLD = 3
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """What somebody should know who doesn't open the report."""
+
+    launches: int
+    launches_without_figure: int
+    failed_kernels: int
+    first_reasons: list[str]  #: of failed kernels, the first line of each, at most three
+    wording: list[str]  #: sentences that a rule on wording forbids; they stand in the report
+
+    @property
+    def line(self) -> str:
+        """All of it in one line; empty if there is nothing to tell."""
+        parts = []
+        if self.failed_kernels:
+            reasons = "; ".join(self.first_reasons)
+            parts.append(f"{count(self.failed_kernels, 'kernel')} failed ({reasons})")
+        if self.launches_without_figure:
+            parts.append(
+                f"{self.launches_without_figure} of {count(self.launches, 'launch', 'launches')} "
+                "without a figure"
+            )
+        if self.wording:
+            parts.append(f"{count(len(self.wording), 'sentence')} against a rule on wording")
+        return "; ".join(parts)
 
 
 def _capitalize_first(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    bare = unmarked(text)
+    return text.replace(bare[:1], bare[:1].upper(), 1) if bare else text
 
 
 def _environment() -> jinja2.Environment:
@@ -41,12 +77,13 @@ def _environment() -> jinja2.Environment:
         autoescape=False,
     )
     environment.filters["capitalize_first"] = _capitalize_first
+    environment.filters["quoted"] = quoted
     return environment
 
 
 def _anchor(title: str) -> str:
     """The anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    return re.sub(r"[^\w\- ]", "", " ".join(title.lower().split())).replace(" ", "-")
 
 
 def _tidied(text: str) -> str:
@@ -70,6 +107,14 @@ def _source_note(data: ReportData) -> str:
     )
 
 
+def _checked(frame: str, bodies: Sequence[str], probes: Sequence[Probe]) -> list[Violation]:
+    """What a rule forbids: a probe's in its own section, everyone's in what all probes share."""
+    found = violations(frame, [rule for probe in probes for rule in probe.wording])
+    for body, probe in zip(bodies, probes, strict=True):
+        found += violations(body, probe.wording)
+    return found
+
+
 def report(
     results: Path,
     plan: Sequence[Chunk],
@@ -83,8 +128,11 @@ def report(
     out: Path,
     charts: Path,
     settings: TimingSettings | None = None,
-) -> None:
+) -> ReportSummary:
     """Write the report and its charts; equal input gives equal bytes.
+
+    A sentence that a rule on wording forbids doesn't cost the report: it is named at the report's
+    top and in the log.
 
     Args:
         results: the folder that the manifests' paths are relative to.
@@ -99,9 +147,11 @@ def report(
         charts: the folder of the charts; what else lies in it is removed.
         settings: how launches are timed; without it, `repeat` is what the data has.
 
+    Returns:
+        What somebody should know who doesn't open the report.
+
     Raises:
-        DataError: if a dataset or a file of published figures is missing or damaged, or if the
-            report would say what a rule on wording forbids.
+        DataError: if a dataset or a file of published figures is missing or damaged.
     """
     data = load(
         plan,
@@ -113,39 +163,58 @@ def report(
         settings=settings,
     )
     place = Place(out.parent, results, charts)
+    environment = _environment()
+    where = Path(os.path.relpath(charts, out.parent)).as_posix()
     sections: list[dict[str, Any]] = []
     figures = []
     for probe in data.probes:
         section, own = probe_section(probe, data, read_published(published, probe.probe), place)
         sections.append({**section, "anchor": _anchor(probe.probe.title)})
         figures += own
+    template = environment.get_template("probe.md.j2")
+    bodies = [template.render(section=section, charts=where) for section in sections]
     overall = prediction_figure(data)
     figures += [overall] if overall else []
-    rendered = (
-        _environment()
-        .get_template("report.md.j2")
-        .render(
-            sections=sections,
-            measured=any(is_measured(row) for row in data.launches),
-            overview=_overview(data),
-            source_note=_source_note(data),
-            equivalence=f"{EQUIVALENCE * 100:g} %",
-            charts=Path(os.path.relpath(charts, out.parent)).as_posix(),
-            prediction=text.prediction_sentences(data),
-            prediction_figure=overall,
-            assumptions=text.assumptions(data),
-            sources=provenance.sources_table(data),
-            facts=provenance.facts(data),
-            remarks=provenance.remarks(data),
-            datasets=listed(
-                link(path.name, path, out.parent) for path in (measurements, summary, comparisons)
-            ),
-            failed_builds=provenance.failed_builds(data),
-            broken=[line for probe in data.probes for line in sass.broken(probe, evidence)],
-            rejected=tables.rejected_table(data.rows),
-            missing=tables.missing_table(data.rows),
-        )
+    frame = environment.get_template("report.md.j2").render(
+        sections=sections,
+        bodies=_SECTIONS,
+        violations=_VIOLATIONS,
+        measured=any(is_measured(row) for row in data.launches),
+        overview=_overview(data),
+        source_note=_source_note(data),
+        equivalence=f"{EQUIVALENCE * 100:g} %",
+        charts=where,
+        prediction=text.prediction_sentences(data),
+        prediction_figure=overall,
+        assumptions=text.assumptions(data),
+        sources=provenance.sources_table(data),
+        facts=provenance.facts(data),
+        remarks=provenance.remarks(data),
+        kernels=provenance.kernels_table(data),
+        datasets=listed(
+            link(path.name, path, out.parent) for path in (measurements, summary, comparisons)
+        ),
+        failed_builds=missing.failed_lines(data),
+        broken=[line for probe in data.probes for line in sass.broken(probe, evidence)],
+        rejected=missing.rejected_table(data.rows),
+        missing=missing.missing_table(data),
     )
-    document = checked(_tidied(rendered), probes)
+    found = _checked(frame, bodies, probes)
+    warnings = "\n>\n".join(f"> **Wording:** {violation.line}." for violation in found)
+    document = frame.replace(_SECTIONS, "\n\n".join(bodies)).replace(_VIOLATIONS, warnings)
     write_figures(figures, charts)
-    write_atomically(out, document)
+    write_atomically(out, unmarked(_tidied(document)))
+    for violation in found:
+        logger.warning("report: %s", unmarked(violation.line))
+    return _summary(data, found)
+
+
+def _summary(data: ReportData, found: Sequence[Violation]) -> ReportSummary:
+    failed = missing.failed_builds(data)
+    return ReportSummary(
+        launches=len(data.launches),
+        launches_without_figure=sum(1 for row in data.launches if row["progress_mean"] is None),
+        failed_kernels=sum(len(variants) for variants in failed.values()),
+        first_reasons=list(failed)[:_TOLD],
+        wording=[unmarked(violation.line) for violation in found],
+    )

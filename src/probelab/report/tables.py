@@ -1,23 +1,33 @@
-"""The tables of figures: progress, cycles over length, published figures, what is missing."""
+"""The tables of figures: progress, cycles over length, published figures, orderings."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from probelab.report import naming
-from probelab.report.data import Form, ProbeData, Row, Sweep, row_sign
+from probelab.report.causes import costs
+from probelab.report.data import Form, ProbeData, Row, Sweep
 from probelab.report.markdown import code, first_line, table
-from probelab.report.naming import NOT_PREDICTED, is_predicted, source_label
+from probelab.report.naming import is_predicted, source_label
 from probelab.report.published import PublishedFigure
+from probelab.report.standing import short_label
+from probelab.report.wording import quoted
+
+#: In a column of predictions: there is none; why stands below the table.
+NONE = "–"
+#: A warp spread (cycles per iteration) below this would print as zero.
+_SPREAD = 0.01
 
 
 def predicted_cell(row: Row) -> str:
-    """The prediction beside a measurement: cycles, or that there is none and the alone figure."""
+    """The prediction beside a measurement; a dash if there is none."""
+    return naming.cycles(row["predicted_cycles_per_iteration"]) or NONE
+
+
+def alone_cell(row: Row) -> str:
+    """What the warp would take alone, where that is all that is predicted."""
     if row["predicted_cycles_per_iteration"] is not None:
-        return naming.cycles(row["predicted_cycles_per_iteration"])
-    alone = row["predicted_alone_cycles_per_iteration"]
-    if alone is None:
-        return NOT_PREDICTED
-    return f"{NOT_PREDICTED}; alone: {naming.cycles(alone)} cycles (predicted)"
+        return ""
+    return naming.cycles(row["predicted_alone_cycles_per_iteration"])
 
 
 def accepted_cell(row: Row) -> str:
@@ -28,12 +38,22 @@ def accepted_cell(row: Row) -> str:
     return str(repeats) if accepted == repeats else f"{accepted} of {repeats}"
 
 
+def _interval(row: Row, data: ProbeData) -> str:
+    """The interval of a row's ratio; empty if it has none or its ends print as the ratio does."""
+    low, high = row["progress_ratio_ci_low"], row["progress_ratio_ci_high"]
+    if low is None or high is None:
+        return ""
+    form = data.probe.ratio
+    if {naming.ratio(value, form) for value in (low, high)} == {
+        naming.ratio(row["progress_ratio"], form)
+    }:
+        return ""
+    return naming.ratio_interval(low, high, form)
+
+
 def _ratio_cell(row: Row, data: ProbeData) -> str:
     value = naming.ratio(row["progress_ratio"], data.probe.ratio)
-    interval = naming.ratio_interval(
-        row["progress_ratio_ci_low"], row["progress_ratio_ci_high"], data.probe.ratio
-    )
-    return f"{value} {interval}".strip()
+    return f"{value} {_interval(row, data)}".strip()
 
 
 def _reference_cell(row: Row, data: ProbeData) -> str:
@@ -43,8 +63,13 @@ def _reference_cell(row: Row, data: ProbeData) -> str:
     return "reference" if row["role"] in referred else ""
 
 
-def _spread(value: float | None, digits: int) -> str:
-    return "" if value is None else f"± {value:,.{digits}f}"
+def _std(value: float | None) -> str:
+    return "" if value is None else f"± {value:,.1f}"
+
+
+def _warp_spread(row: Row) -> str:
+    value = row["warp_spread_cycles_per_iteration"]
+    return "" if is_predicted(row) or value is None or value < _SPREAD else naming.cycles(value)
 
 
 def progress_table(data: ProbeData, rows: Sequence[Row]) -> str:
@@ -55,28 +80,29 @@ def progress_table(data: ProbeData, rows: Sequence[Row]) -> str:
         rows: roles with figures, all of one form.
     """
     sources = {source_label(row) for row in rows}
-    launches = list(dict.fromkeys(row["launch"] for row in rows))
-    several = rows[0]["placement"] == "coresident" and len(launches) > 1
+    sets = {data.set_of(row["variant"]) for row in rows}
     cells = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: data.set_of(row["variant"])):
         broken = row["shape_status"] == "broken"
         cells.append(
             [
-                str(launches.index(row["launch"]) + 1) if several else "",
+                str(data.set_of(row["variant"])) if len(sets) > 1 else "",
                 code(row["role"]),
                 source_label(row) if len(sources) > 1 else "",
                 naming.progress(row["progress_mean"]),
-                _spread(row["progress_std"], 1),
+                _std(row["progress_std"]),
                 accepted_cell(row),
                 naming.cycles(row["cycles_per_iteration_mean"]),
-                "" if is_predicted(row) else naming.cycles(row["warp_spread_cycles_per_iteration"]),
+                _warp_spread(row),
                 _ratio_cell(row, data) or (row["progress_ratio_reason"] if not broken else ""),
                 _reference_cell(row, data),
                 "" if is_predicted(row) else predicted_cell(row),
+                "" if is_predicted(row) else alone_cell(row),
                 naming.percent(row["prediction_error_percent"]),
-                first_line(row["reason"]) if broken else "",
+                quoted(first_line(row["reason"])) if broken else "",
             ]
         )
+    intervals = any(_interval(row, data) for row in rows)
     header = [
         "set",
         "role",
@@ -86,13 +112,14 @@ def progress_table(data: ProbeData, rows: Sequence[Row]) -> str:
         "repeats",
         "cycles per iteration",
         "warp spread",
-        "progress against reference" + ("" if is_predicted(rows[0]) else " [95 % interval]"),
+        "against reference" + (" [95 % interval]" if intervals else ""),
         "reference",
-        "predicted cycles",
-        "prediction error",
+        "predicted",
+        "alone (predicted)",
+        "error",
         "remark",
     ]
-    return table(header, cells, right=(0, 3, 4, 5, 6, 7, 8, 10, 11))
+    return table(header, cells, right=(0, 3, 4, 5, 6, 7, 8, 10, 11, 12))
 
 
 def length_table(data: ProbeData, sweep: Sweep, rows: Sequence[Row]) -> str:
@@ -105,17 +132,21 @@ def length_table(data: ProbeData, sweep: Sweep, rows: Sequence[Row]) -> str:
     """
     by_place = {sweep.place[row["role"]]: row for row in rows}
     measured = not is_predicted(rows[0])
+    # Where nothing is predicted a column of dashes would say so twenty times; the line below does.
+    some = measured and any(row["predicted_cycles_per_iteration"] is not None for row in rows)
     header = ["length"]
     header += [f"{name}: cycles" for name in sweep.series]
-    header += [f"{name}: predicted" if measured else "" for name in sweep.series]
-    header += [f"{name}: error" if measured else "" for name in sweep.series]
-    header += [f"{name}: progress against reference" for name in sweep.series]
+    header += [f"{name}: predicted" for name in sweep.series]
+    header += [f"{name}: alone (predicted)" for name in sweep.series]
+    header += [f"{name}: error" for name in sweep.series]
+    header += [f"{name}: against reference" for name in sweep.series]
     cells = []
     for length in sweep.lengths:
         own = [by_place.get((name, length)) for name in sweep.series]
         line = [str(length)]
         line += [naming.cycles(row["cycles_per_iteration_mean"]) if row else "" for row in own]
-        line += [_short_prediction(row) if row and measured else "" for row in own]
+        line += [predicted_cell(row) if row and some else "" for row in own]
+        line += [alone_cell(row) if row and measured else "" for row in own]
         line += [naming.percent(row["prediction_error_percent"], 1) if row else "" for row in own]
         line += [
             naming.ratio(row["progress_ratio"], data.probe.ratio) if row else "" for row in own
@@ -124,48 +155,38 @@ def length_table(data: ProbeData, sweep: Sweep, rows: Sequence[Row]) -> str:
     return table(header, cells, right=range(len(header)))
 
 
-def _short_prediction(row: Row) -> str:
-    if row["predicted_cycles_per_iteration"] is not None:
-        return naming.cycles(row["predicted_cycles_per_iteration"])
-    alone = row["predicted_alone_cycles_per_iteration"]
-    return "" if alone is None else f"alone: {naming.cycles(alone)}"
+def alone_table(data: ProbeData, arch: str) -> str:
+    """The figures of single warps that no other table has; empty if there are none.
 
-
-def alone_table(data: ProbeData, forms: Sequence[Form]) -> str:
-    """The figures of single warps in forms that have no prediction; empty if there are none.
-
-    One row per role, one column per form.
+    That is: of roles that aren't broken down by cause and that no form of them is predicted for.
     """
+    shown = {cost.role for cost in costs(data, arch)}
+    forms = [form for form in data.forms if form.arch == arch]
+    rows = [row for form in forms for row in data.of_form(form)]
+    shown |= {row["role"] for row in rows if row["predicted_cycles_per_iteration"] is not None}
     alone: dict[str, dict[Form, float]] = defaultdict(dict)
     for form in forms:
         for row in data.of_form(form):
-            if row["predicted_alone_cycles_per_iteration"] is not None:
-                alone[row["role"]][form] = row["predicted_alone_cycles_per_iteration"]
+            value = row["predicted_alone_cycles_per_iteration"]
+            if row["role"] not in shown and row["progress_mean"] is None and value is not None:
+                alone[row["role"]][form] = value
+    own = [form for form in forms if any(form in values for values in alone.values())]
     cells = [
-        [
-            code(role),
-            *(
-                f"alone: {naming.cycles(alone[role][form])} cycles (predicted)"
-                if form in alone[role]
-                else ""
-                for form in forms
-            ),
-        ]
+        [code(role), *(naming.cycles(alone[role].get(form)) for form in own)]
         for role in data.probe.role_names
         if role in alone
     ]
-    return table(["role", *(form.label for form in forms)], cells, right=range(1, len(forms) + 1))
+    header = ["role", *(f"{short_label(form, own)}: alone (predicted)" for form in own)]
+    return table(header, cells, right=range(1, len(header)))
 
 
-def _by_source(rows: Sequence[Row], data: ProbeData) -> dict[str, dict[Form, dict[str, list[Row]]]]:
-    """Rows by source, form and role; a role that is in several launches of a form has several."""
+def _by_form(data: ProbeData) -> dict[str, dict[Form, dict[str, list[Row]]]]:
+    """Rows with figures by source, form and role; a role in several sets has several rows."""
     found: dict[str, dict[Form, dict[str, list[Row]]]] = defaultdict(dict)
-    wanted = {id(row) for row in rows}
     for form in data.forms:
-        for row in data.of_form(form):
-            if id(row) in wanted:
-                own = found[source_label(row)].setdefault(form, defaultdict(list))
-                own[row["role"]].append(row)
+        for row in data.with_figures(form):
+            own = found[source_label(row)].setdefault(form, defaultdict(list))
+            own[row["role"]].append(row)
     return dict(found)
 
 
@@ -177,21 +198,21 @@ def published_tables(
     Progress and ratio where the form is the notes' own, else only the ratio to the reference.
     """
     ratio = data.probe.ratio
-    by_source = _by_source([row for row in data.rows if row["progress_mean"] is not None], data)
     found = []
-    for source, forms in (by_source or {"no figure of this lab": {}}).items():
-        header = ["role", "published progress", "published, against reference"]
+    for source, forms in (_by_form(data) or {"no figure of this lab": {}}).items():
+        header = ["role", "published", "published, against reference"]
         columns: list[dict[str, str]] = []
         for form, own in forms.items():
+            label = short_label(form, list(forms))
             if form.notes:
-                header.append(f"progress, {form.label}")
+                header.append(f"{label}: progress")
                 columns.append(
                     {
                         role: " / ".join(naming.progress(row["progress_mean"]) for row in rows)
                         for role, rows in own.items()
                     }
                 )
-            header.append(f"against reference, {form.label}")
+            header.append(f"{label}: against reference")
             columns.append(
                 {
                     role: " / ".join(naming.ratio(row["progress_ratio"], ratio) for row in rows)
@@ -213,109 +234,11 @@ def published_tables(
     return found if published else []
 
 
-def standing_tables(data: ProbeData) -> list[tuple[str, str]]:
-    """(source, each role's standing against its reference in every form) for each source.
-
-    Only sources with several forms, and only roles that have a ratio in more forms than one
-    placement gives: it is about what depends on the form.
-    """
-    by_source = _by_source([row for row in data.rows if row_sign(row)], data)
-    found = []
-    for source, forms in by_source.items():
-        if len(forms) < 2:
-            continue
-        together = {
-            role for form, own in forms.items() if form.placement == "coresident" for role in own
-        }
-        cells = []
-        for role in data.probe.roles:
-            rows = [own.get(role.name, []) for own in forms.values()]
-            if not any(rows) or (data.sweep is not None and role.name not in together):
-                continue
-            signs = {row_sign(row) for several in rows for row in several}
-            cells.append(
-                [
-                    code(role.name),
-                    code(role.reference or ""),
-                    *("; ".join(_standing(row, data) for row in several) for several in rows),
-                    "**yes**" if {">", "<"} <= signs else "no",
-                ]
-            )
-        header = ["role", "against", *(form.label for form in forms), "depends on the form?"]
-        found.append((source, table(header, cells, right=range(2, 2 + len(forms)))))
-    return [(source, text) for source, text in found if text]
-
-
-def _standing(row: Row, data: ProbeData) -> str:
-    word = {">": "ahead", "<": "behind", "≈": "level"}[row_sign(row)]
-    return f"{word}, {naming.ratio(row['progress_ratio'], data.probe.ratio)}"
-
-
-def orderings_table(data: ProbeData, longest: int = 12) -> str:
+def orderings(data: ProbeData, longest: int = 12) -> list[str]:
     """The ordering of roles in each form; chains of more than `longest` roles are left out."""
-    cells = []
-    for form in data.forms:
-        for row, chain in data.orderings(form):
-            if chain.count(" ") <= 2 * (longest - 1):
-                cells.append([form.label, source_label(row), code(chain)])
-    return table(["form", "source", "roles by progress"], cells)
-
-
-def missing_rows(rows: Sequence[Row]) -> list[Row]:
-    """The rows without a figure."""
-    return [row for row in rows if row["progress_mean"] is None]
-
-
-def missing_table(rows: Sequence[Row]) -> str:
-    """Rows without figures by reason: how many launches, in which probes and forms."""
-    grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in missing_rows(rows):
-        why = first_line(reason_of(row)).removeprefix(f"{row['status']}: ")
-        grouped[row["status"], why].append(row)
-    cells = []
-    for (status, why), members in sorted(grouped.items()):
-        launches = len({row["launch"] for row in members})
-        cells.append([status, why, naming.count(launches, "launch", "launches"), _where(members)])
-    return table(["what", "why", "how many", "where"], cells)
-
-
-def _where(rows: Sequence[Row], limit: int = 4) -> str:
-    """`probe (sm_86): isolated, 256 threads; …`, at most `limit` forms per probe."""
-    forms: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for row in rows:
-        forms[row["probe"], row["arch"]][form_text(row)] = None
-    parts = []
-    for (probe, arch), names in sorted(forms.items()):
-        shown = sorted(names)
-        more = [f"{len(shown) - limit} more forms"] if len(shown) > limit else []
-        parts.append(f"{probe} ({arch}): {'; '.join([*shown[:limit], *more])}")
-    return " · ".join(parts)
-
-
-def form_text(row: Row) -> str:
-    """The form of a row without its architecture."""
-    return Form(*(row[name] for name in Form._fields)).label
-
-
-def reason_of(row: Row) -> str:
-    """Why a row has no figure: for what isn't predicted, the prediction's own reason."""
-    if row["status"] == NOT_PREDICTED and row["prediction_reason"]:
-        return str(row["prediction_reason"])
-    return str(row["reason"])
-
-
-def rejected_table(rows: Sequence[Row]) -> str:
-    """Launches of which some repeats don't count."""
-    launches = {row["launch"]: row for row in rows if row["rejection_reasons"]}
-    cells = [
-        [
-            row["probe"],
-            row["arch"],
-            form_text(row),
-            code(row["role"]) if row["placement"] == "isolated" else "all roles",
-            f"{row['accepted_repeats']} of {row['repeats']} accepted",
-            "; ".join(row["rejection_reasons"]),
-        ]
-        for row in launches.values()
+    return [
+        f"{form.label}, {source_label(row)}: {code(chain)}"
+        for form in data.forms
+        for row, chain in data.orderings(form)
+        if chain.count(" ") <= 2 * (longest - 1)
     ]
-    return table(["probe", "arch", "form", "role", "repeats", "why the others don't count"], cells)

@@ -1,11 +1,16 @@
-"""The rules on wording: what must not be concluded, and a check that the report doesn't."""
+"""The rules on wording: what must not be concluded, and a check that the report doesn't.
+
+The check is for the sentences that the report makes itself. Whatever comes from elsewhere (a
+config's texts, published figures, messages of tools) is quoted, and nobody's quotation is the
+report's own conclusion.
+"""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from probelab.config.models import Probe, Wording
-from probelab.errors import DataError
+from probelab.config.models import Wording
+from probelab.report.markdown import first_line
 
 #: Characters around what the report quotes (a forbidden wording, a claim that is under test);
 #: they are from Unicode's private use area and are removed after the check.
@@ -16,7 +21,7 @@ _MARKUP = re.compile(r"[*_`|>\s]+")
 
 def quoted(text: str) -> str:
     """Mark a text as quoted: the report doesn't say it, it says that others do."""
-    return f"{_OPEN}{text}{_CLOSE}"
+    return f"{_OPEN}{unmarked(text)}{_CLOSE}" if text else ""
 
 
 def unmarked(text: str) -> str:
@@ -29,9 +34,9 @@ def _plain(text: str) -> str:
     return _MARKUP.sub(" ", text).strip().casefold()
 
 
-def _pattern(forbidden: str) -> re.Pattern[str]:
+def _pattern(forbidden: str) -> re.Pattern[str] | None:
     words = re.escape(_plain(forbidden).rstrip(".!。 "))
-    return re.compile(rf"(?<![^\W_]){words}(?![^\W_])")
+    return re.compile(rf"(?<![^\W_]){words}(?![^\W_])") if words else None
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,14 @@ class Violation:
     sentence: str
     forbidden: str
     rule: Wording
+
+    @property
+    def line(self) -> str:
+        """What is wrong, in one line; quoted throughout."""
+        return quoted(
+            f"the report itself says “{first_line(self.forbidden)}”, which a rule on wording "
+            f"forbids ({first_line(self.rule.source)}), in: “{first_line(self.sentence)}”"
+        )
 
 
 def violations(text: str, rules: Iterable[Wording]) -> list[Violation]:
@@ -52,27 +65,10 @@ def violations(text: str, rules: Iterable[Wording]) -> list[Violation]:
     found = []
     for rule in rules:
         for forbidden in rule.forbidden:
-            for match in _pattern(forbidden).finditer(plain):
+            pattern = _pattern(forbidden)
+            for match in pattern.finditer(plain) if pattern else ():
                 start = plain.rfind(". ", 0, match.start()) + 1
                 end = plain.find(". ", match.end())
                 sentence = plain[start : end if end >= 0 else None].strip()[:200]
                 found.append(Violation(sentence, forbidden, rule))
     return found
-
-
-def checked(text: str, probes: Iterable[Probe]) -> str:
-    """The report without marks, if none of the probes' rules forbids a part of it.
-
-    Raises:
-        DataError: with the sentence and the rule.
-    """
-    found = violations(text, [rule for probe in probes for rule in probe.wording])
-    if found:
-        first = found[0]
-        raise DataError(
-            f"the report would say {first.forbidden!r}, which a rule on wording forbids, in: "
-            f"{first.sentence!r}",
-            where="report",
-            hint=f"say instead: {first.rule.instead}",
-        )
-    return unmarked(text)

@@ -21,6 +21,7 @@ def main(options: Options) -> None:
         Store(options.cache),
         sorted(options.recordings.glob("*.parquet")),
     )
+    manifest = manifest.model_copy(update={"machine": options.machine})
     manifest.write(options.out)
     failed = [row.reason for row in manifest.rows if row.status == "failed"]
     tell(manifest.chunk, "launch(es) failed", failed)
@@ -28,6 +29,7 @@ def main(options: Options) -> None:
 
 if __name__ == "__main__":
     arguments = parser(__doc__, "--settings", "--build", "--shape", "--predict", "--cache", "--out")
+    arguments.add_argument("--machine", default="", help="the GPUs that are here, as JSON")
     arguments.add_argument(
         "--recordings", type=Path, required=True, help="folder of recorded measurements"
     )

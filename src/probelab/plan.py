@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from probelab.canonical import digest
 from probelab.config.load import Configuration
 from probelab.config.models import Lab, Probe
 from probelab.errors import ConfigError
-from probelab.schema.plan import WARP_SIZE, Chunk, Launch, TimingSettings, Variant
+from probelab.schema.plan import HASH_BITS, WARP_SIZE, Chunk, Launch, TimingSettings, Variant
 
-#: Bits of the variant's id hash; a chunk's prefix can't be longer.
-HASH_BITS = 48
+#: A command is one argument of a shell, and Linux takes at most 128 KiB of one argument.
+LONGEST_PLAN = 100_000
 
 
 def _setting(lab: Lab, probe: Probe, key: str) -> Any:
@@ -19,39 +18,32 @@ def _setting(lab: Lab, probe: Probe, key: str) -> Any:
     return getattr(lab, key) if own is None else own
 
 
-def make_variant(**fields: Any) -> Variant:
-    """A variant with the id that its other fields give it."""
-    probe = str(fields["probe"])
-    return Variant(id=f"{probe}-{digest(fields)[: HASH_BITS // 4]}", **fields)
-
-
-def make_launch(variant: Variant, **fields: Any) -> Launch:
-    """A launch with the id that its other fields give it."""
-    return Launch(id=f"{variant.id}-{digest(fields)[:8]}", variant=variant.id, **fields)
-
-
 def variants_of(lab: Lab, probe: Probe) -> list[Variant]:
     """Every variant of a probe: architectures × (each role alone, each set in each dispatch)."""
     forms: list[dict[str, Any]] = []
     placements = _setting(lab, probe, "placements")
     if "isolated" in placements:
         forms += [
-            {"roles": [role], "placement": "isolated", "dispatch": "none"}
-            for role in probe.role_names
+            {
+                "roles": [role.name],
+                "placement": "isolated",
+                "dispatch": "none",
+                "defines": dict(role.defines),
+            }
+            for role in probe.roles
         ]
     if "coresident" in placements:
         forms += [
-            {"roles": members, "placement": "coresident", "dispatch": dispatch}
+            {"roles": members, "placement": "coresident", "dispatch": dispatch, "defines": {}}
             for members in probe.coresident_sets
             for dispatch in _setting(lab, probe, "dispatches")
         ]
     return [
-        make_variant(
+        Variant.make(
             probe=probe.name,
             kernel=probe.kernel,
             arch=arch,
             flags=list(probe.flags),
-            defines={},
             **form,
         )
         for arch in lab.architectures
@@ -72,8 +64,8 @@ def launches_of(lab: Lab, probe: Probe, variant: Variant) -> list[Launch]:
                 hint="raise coresident_threads_per_block, or name smaller sets under `coresident`",
             )
         launches.append(
-            make_launch(
-                variant,
+            Launch.make(
+                variant.id,
                 threads_per_block=threads,
                 blocks=_setting(lab, probe, "blocks"),
                 clock_budget_cycles=_setting(lab, probe, "clock_budget_cycles"),
@@ -146,7 +138,14 @@ def plan(configuration: Configuration) -> list[Chunk]:
                 where=f"probe {probe.name}",
             )
         launches = [launch for variant in variants for launch in launches_of(lab, probe, variant)]
-        chunks += chunks_of(probe.name, variants, launches, lab.chunk_size)
+        own = chunks_of(probe.name, variants, launches, lab.chunk_size)
+        if any(len(chunk.packed()) > LONGEST_PLAN for chunk in own):
+            raise ConfigError(
+                "the plan of one chunk is too long for a command line",
+                where=f"probe {probe.name}",
+                hint="lower chunk_size",
+            )
+        chunks += own
     return chunks
 
 

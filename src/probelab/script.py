@@ -16,7 +16,7 @@ Options = argparse.Namespace
 
 #: How each option that several commands take is read.
 _OPTIONS: dict[str, dict[str, object]] = {
-    "--plan": {"type": Chunk.model_validate_json, "help": "the chunk, as JSON"},
+    "--plan": {"type": Chunk.unpacked, "help": "the chunk, as packed JSON"},
     "--build": {"type": Path, "help": "manifest of the build station"},
     "--sass": {"type": Path, "help": "manifest of the sass station"},
     "--shape": {"type": Path, "help": "manifest of the shape station"},

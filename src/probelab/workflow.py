@@ -4,22 +4,24 @@ Each station's parameters are canonical JSON of exactly what it reads, so that n
 order of keys nor `1` for `1.0` nor a moved folder is a change.
 """
 
+import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from probelab.architectures import arch_order
+from probelab.architectures import arch_order, base_arch
 from probelab.build.sources import source_files
 from probelab.canonical import canonical_json, digest, digest_file
 from probelab.codehash import code_hash
-from probelab.config.load import Configuration, load, probe_file
+from probelab.config.load import Configuration, check_files, load, probe_file
 from probelab.config.models import Probe
 from probelab.errors import ConfigError
 from probelab.plan import plan, timing_settings
 from probelab.schema.plan import Chunk
+from probelab.timing.devices import pycuda_present, visible_gpus
 from probelab.toolchain import Toolchain
 
 #: Folders of data that comes with the project, relative to the root.
@@ -41,6 +43,11 @@ def own_python_first() -> None:
     )
 
 
+def _shown(path: Path, root: Path) -> str:
+    """`path` relative to the root where it lies in it, so that a moved project changes nothing."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
 @dataclass(frozen=True)
 class Workflow:
     """The plan of a run, in the words of the rules."""
@@ -49,15 +56,24 @@ class Workflow:
     configuration: Configuration
     toolchain: Toolchain
     chunks: Mapping[str, Chunk]
+    kernel_sources: Mapping[str, list[str]]
 
     @classmethod
-    def prepare(cls, config: Mapping[str, Any], root: Path) -> "Workflow":
+    def prepare(
+        cls, config: Mapping[str, Any], root: Path, files: Iterable[Path] = ()
+    ) -> "Workflow":
         """Check the configuration and plan the run.
+
+        Args:
+            config: the settings as Snakemake merged them.
+            root: the project's root.
+            files: the configuration files that they come from.
 
         Raises:
             ConfigError: with one line on the first thing that is wrong.
             ToolError: if the compiler is missing.
         """
+        check_files(files, root)
         configuration = load(config, root)
         toolchain = Toolchain.find(configuration.lab.toolchain)
         for arch in configuration.lab.architectures:
@@ -67,7 +83,13 @@ class Workflow:
                     where="config",
                     hint=f"it builds {', '.join(sorted(toolchain.architectures, key=arch_order))}",
                 )
-        return cls(root, configuration, toolchain, {c.id: c for c in plan(configuration)})
+        # Now, where a fault ends the run with its line; Snakemake swallows what fails later.
+        sources = {
+            name: [_shown(path, root) for path in source_files(root / "kernels" / name)]
+            for name in sorted({probe.kernel for probe in configuration.probes})
+        }
+        chunks = {chunk.id: chunk for chunk in plan(configuration)}
+        return cls(root, configuration, toolchain, chunks, sources)
 
     def probe(self, chunk: str) -> Probe:
         """The probe that a chunk belongs to."""
@@ -75,9 +97,8 @@ class Workflow:
         return next(probe for probe in self.configuration.probes if probe.name == name)
 
     def sources(self, chunk: str) -> list[str]:
-        """The kernel's source files, relative to the root."""
-        kernel = self.root / "kernels" / self.probe(chunk).kernel
-        return [path.relative_to(self.root).as_posix() for path in source_files(kernel)]
+        """The kernel's source files, relative to the root where they lie in it."""
+        return self.kernel_sources[self.probe(chunk).kernel]
 
     def manifests(self, station: str) -> list[str]:
         """Paths of a station's manifests, all chunks."""
@@ -87,10 +108,7 @@ class Workflow:
     def probe_files(self) -> list[str]:
         """The probes' configuration files, relative to the root where they lie in it."""
         paths = [probe_file(name, self.root) for name in self.configuration.lab.probes]
-        return [
-            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
-            for path in paths
-        ]
+        return [_shown(path, self.root) for path in paths]
 
     @property
     def tools(self) -> str:
@@ -110,7 +128,7 @@ class Workflow:
 
     def build_plan(self, chunk: str) -> str:
         """What *build* is to do: the variants."""
-        return canonical_json(self.chunks[chunk].model_copy(update={"launches": []}).model_dump())
+        return self.chunks[chunk].model_copy(update={"launches": []}).packed()
 
     def intents(self, chunk: str) -> str:
         """What *shape* holds the variants against: role → intent."""
@@ -125,15 +143,33 @@ class Workflow:
 
     def launch_plan(self, chunk: str) -> str:
         """What *predict*, and after it *timing*, is to do: variants and launches."""
-        return canonical_json(self.chunks[chunk].model_dump())
+        return self.chunks[chunk].packed()
 
     def timing_settings(self) -> str:
         """How *timing* measures."""
         return canonical_json(timing_settings(self.configuration.lab).model_dump())
 
+    def machine(self, chunk: str, results: Path = Path("results")) -> str:
+        """The GPUs that could time a chunk here, so that a new one is a reason to.
+
+        A machine without one keeps what stands in the last result: measurements that were
+        brought here are not to be made again as predictions.
+        """
+        if self.configuration.lab.backend in ("recorded", "model"):
+            return ""
+        arch = base_arch(self.chunks[chunk].arch)
+        gpus = [gpu for gpu in visible_gpus() if gpu.arch == arch]
+        if gpus and pycuda_present():
+            return canonical_json(sorted([gpu.uuid, gpu.driver_version] for gpu in gpus))
+        try:
+            last = json.loads((results / "timing" / f"{chunk}.json").read_bytes())
+            return str(last["machine"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
     def recorded(self) -> str:
         """Identity of the recordings that *timing* may take from."""
-        files = sorted((self.root / RECORDINGS).glob("*.parquet"))
+        files = sorted((self.root / RECORDINGS).glob("*.*"))
         return digest([[path.name, digest_file(path)] for path in files])
 
     @property

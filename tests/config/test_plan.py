@@ -10,8 +10,9 @@ import pytest
 
 from probelab.config.load import Configuration, load, read_yaml
 from probelab.config.models import Lab, Probe
-from probelab.plan import chunks_of, launches_of, make_variant, plan, variants_of
-from probelab.schema.plan import Chunk
+from probelab.errors import ConfigError
+from probelab.plan import chunks_of, launches_of, plan, variants_of
+from probelab.schema.plan import Chunk, Variant
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 20, 24, 28, 29, 32, 48, 64]
 
@@ -125,7 +126,7 @@ def test_lengths(root: Path, settings: dict[str, Any]):
 
 def test_known_id():
     # Changing how ids are made voids every recording: this must be a decision.
-    variant = make_variant(
+    variant = Variant.make(
         probe="p",
         kernel="p.cu",
         roles=["r"],
@@ -246,3 +247,28 @@ def test_chunks_ignore_the_order_of_variants():
     assert chunks_of("sweep", variants, launches, 50) == chunks_of(
         "sweep", variants[::-1], launches[::-1], 50
     )
+
+
+def test_packed_chunks_are_short_and_come_back(chunks: list[Chunk]):
+    for chunk in chunks:
+        assert Chunk.unpacked(chunk.packed()) == chunk
+        assert len(chunk.packed()) < 12_000
+
+
+def test_many_launches_of_a_chunk_still_fit_into_a_command():
+    threads = [32 * warps for warps in range(1, 33)]
+    [chunk] = plan(sweep(50, isolated_threads_per_block=threads))
+    assert len(chunk.launches) == 50 * 32
+    assert len(chunk.packed()) < 30_000
+
+
+def test_a_chunk_too_long_for_a_command_is_refused():
+    configuration = sweep(200, chunk_size=200)
+    probe = configuration.probes[0]
+    roles = [
+        role.model_copy(update={"defines": {f"PROBE_{'X' * 55}{i}_{n}": n for n in range(10)}})
+        for i, role in enumerate(probe.roles)
+    ]
+    long = Configuration(configuration.lab, [probe.model_copy(update={"roles": roles})])
+    with pytest.raises(ConfigError, match="lower chunk_size"):
+        plan(long)

@@ -1,5 +1,6 @@
 rule analyse:
     input:
+        manifests=[LAB.manifests(station) for station in STATIONS],
         measurements="results/measurements.parquet",
     output:
         summary="results/summary.parquet",

@@ -11,7 +11,9 @@ ROOT = Path(os.path.relpath(workflow.basedir))
 own_python_first()
 
 try:
-    LAB = Workflow.prepare(config, ROOT.resolve())
+    LAB = Workflow.prepare(
+        config, ROOT.resolve(), [Path(name).resolve() for name in workflow.configfiles]
+    )
 except ProbelabError as error:
     sys.exit(f"probelab: {error}")
 

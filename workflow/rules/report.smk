@@ -1,5 +1,6 @@
 rule report:
     input:
+        manifests=[LAB.manifests(station) for station in STATIONS],
         measurements="results/measurements.parquet",
         summary="results/summary.parquet",
         comparisons="results/comparisons.parquet",

@@ -13,13 +13,14 @@ rule timing:
         gpu=0 if SETTINGS.backend in ("recorded", "model") else 1,
     params:
         settings=LAB.timing_settings(),
+        machine=lambda wildcards: LAB.machine(wildcards.chunk),
         code=LAB.code("timing"),
         script=str(ROOT / "scripts" / "timing.py"),
         recordings=str(ROOT / RECORDINGS),
         recorded=LAB.recorded(),
         cache=CACHE,
     shell:
-        "python {params.script:q} --settings {params.settings:q} --build {input.build:q}"
+        "python {params.script:q} --settings {params.settings:q} --machine {params.machine:q} --build {input.build:q}"
         " --shape {input.shape:q} --predict {input.predict:q}"
         " --recordings {params.recordings:q} --cache {params.cache:q}"
         " --out {output:q} 2> >(tee {log:q} >&2)"

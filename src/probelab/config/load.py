@@ -1,7 +1,7 @@
 """Reading and checking the configuration; everything wrong in it is one line."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,6 +93,8 @@ def read_yaml(path: Path, shown: str = "") -> Any:
         raise ConfigError(f"can't be read: {error.strerror}", where=shown) from None
     except UnicodeDecodeError:
         raise ConfigError("this is not UTF-8 text", where=shown) from None
+    except RecursionError:
+        raise ConfigError("this is nested too deeply", where=shown) from None
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"{error.problem}{line}", where=shown) from None
@@ -126,6 +128,16 @@ def _require(present: bool, key: str, value: str, folder: str, where: str) -> No
             where=where,
             hint="put it there or correct the name",
         )
+
+
+def check_files(paths: Iterable[Path], root: Path) -> None:
+    """Look for what Snakemake's own reading of configuration files passes over: keys given twice.
+
+    Raises:
+        ConfigError: with the first thing that is wrong.
+    """
+    for path in paths:
+        read_yaml(path, str(path.relative_to(root)) if path.is_relative_to(root) else str(path))
 
 
 def load(settings: Mapping[str, Any], root: Path, where: str = "config") -> Configuration:

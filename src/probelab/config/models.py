@@ -1,6 +1,7 @@
 """What a configuration may say. `config/README.md` documents each key for users."""
 
 import re
+from collections import Counter
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,7 +13,6 @@ from probelab.schema.plan import MAX_WARP_SLOTS, WARP_SIZE
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 OPCODE = re.compile(r"[A-Z][A-Z0-9]*")
 ARCHITECTURE = re.compile(r"sm_[0-9]{2,3}[a-z]?")
-#: nvcc flags that a probe may set; anything else could write files or change what is built.
 FLAG = re.compile(r"-{1,2}[A-Za-z][A-Za-z0-9_-]*(=[A-Za-z0-9_.,+-]+)?")
 
 
@@ -21,7 +21,22 @@ def _identifier(value: str) -> str:
         raise ValueError(
             f"{value!r} is not a plain identifier; use letters, digits and _, at most 64 of them"
         )
+    if value in CPP_KEYWORDS:
+        raise ValueError(f"{value!r} is a word of C++; choose another name")
     return value
+
+
+#: Names become C++ types; these can't.
+CPP_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+    "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+    "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
+    "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+    "not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires "
+    "return short signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true try typedef typeid typename union unsigned using virtual void "
+    "volatile wchar_t while xor xor_eq State".split()
+)
 
 
 def _architecture(value: str) -> str:
@@ -50,7 +65,20 @@ def _flag(value: str) -> str:
     joined = not value.startswith("--") and name[:1] in JOINED_FLAGS
     if name in OWN_FLAGS or joined:
         raise ValueError(f"{value!r} is set by the lab itself; see config/README.md")
+    if name not in CODE_FLAGS:
+        raise ValueError(
+            f"{value!r} is not among the flags that a probe may set; see config/README.md"
+        )
     return value
+
+
+#: Flags that change the machine code and nothing else, neither what nvcc writes nor where.
+CODE_FLAGS = frozenset(
+    "use_fast_math O0 O1 O2 O3 optimize fmad ftz prec-div prec-sqrt maxrregcount lineinfo "
+    "generate-line-info G device-debug dopt extra-device-vectorization restrict std Xptxas "
+    "ptxas-options expt-relaxed-constexpr expt-extended-lambda extended-lambda w disable-warnings "
+    "diag-suppress Wno-deprecated-gpu-targets Werror".split()
+)
 
 
 #: What the lab passes itself, and what would change where or what nvcc writes.
@@ -79,6 +107,18 @@ def _text_or_number(value: Any) -> Any:
     return str(value) if isinstance(value, (int, float)) else value
 
 
+def _one_line(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError(f"{value[:40]!r} is not one line of printable text")
+    return value
+
+
+def _float32(value: float) -> float:
+    if value != 0 and not 1.2e-38 <= abs(value) <= 3.4e38:
+        raise ValueError(f"{value} is no normal number of 32 bits")
+    return value
+
+
 Item = TypeVar("Item")
 
 
@@ -97,13 +137,15 @@ Architecture = Annotated[str, AfterValidator(_architecture)]
 KernelFile = Annotated[str, AfterValidator(_kernel_file)]
 Flag = Annotated[str, AfterValidator(_flag)]
 Text = Annotated[str, Field(min_length=1)]
+#: One line of a report.
+Line = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 
 Placements = Several[Literal["isolated", "coresident"]]
 Dispatches = Several[Literal["in_loop", "hoisted"]]
 Threads = Annotated[int, Number, AfterValidator(_threads)]
 Blocks = Annotated[int, Number, Field(ge=1, le=65_535)]
 Cycles = Annotated[int, Number, Field(ge=1000, le=10**9)]
-Seed = Annotated[float, Number, Field(allow_inf_nan=False)]
+Seed = Annotated[float, Number, Field(allow_inf_nan=False), AfterValidator(_float32)]
 
 
 class Section(BaseModel):
@@ -116,6 +158,9 @@ class Role(Section):
     """A dependency shape that a warp executes, and what its SASS must show."""
 
     name: Identifier
+    defines: dict[Identifier, Annotated[int, Number]] = Field(
+        default={}, description="further -D settings of this role's own kernel"
+    )
     reference: Identifier | None = Field(
         default=None, description="the role that this one's progress is compared with"
     )
@@ -238,8 +283,8 @@ class Probe(LaunchSettings):
     """One experiment."""
 
     name: Identifier
-    title: str
-    question: str
+    title: Line
+    question: Line
     kernel: KernelFile
     flags: list[Flag] = []
     roles: list[Role] = Field(min_length=1)
@@ -266,15 +311,23 @@ class Probe(LaunchSettings):
     @model_validator(mode="after")
     def _names_fit(self) -> "Probe":
         names = self.role_names
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(names).items():
+            if count > 1:
                 raise ValueError(f"roles: {name!r} stands there twice; give each role its own name")
         for role in self.roles:
+            if role.reference == role.name:
+                raise ValueError(f"roles: {role.name!r} is its own reference")
             if role.reference is not None and role.reference not in names:
                 raise ValueError(
                     f"roles: {role.name!r} has the reference {role.reference!r}, which is no role "
                     "of this probe"
                 )
+        own = [role.name for role in self.roles if role.defines]
+        if own and self.placements != ["isolated"]:
+            raise ValueError(
+                f"roles: {own[0]!r} has -D settings of its own, so it can't share a kernel; give "
+                "the probe `placements: [isolated]`"
+            )
         for name in (name for members in self.coresident or [] for name in members):
             if name not in names:
                 raise ValueError(f"coresident: {name!r} is no role of this probe")
@@ -286,6 +339,9 @@ class Probe(LaunchSettings):
         for claim in self.claims:
             if ids.count(claim.id) > 1:
                 raise ValueError(f"claims: the id {claim.id!r} stands there twice")
+            for left, _, right in claim.ordering():
+                if left == right:
+                    raise ValueError(f"claims: {claim.id!r} compares {left!r} with itself")
             compared = {name for left, _, right in claim.ordering() for name in (left, right)}
             for name in sorted(compared - set(self.role_names)):
                 raise ValueError(f"claims: {claim.id!r} names {name!r}, which is no role")

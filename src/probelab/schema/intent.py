@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from probelab.schema.base import Record
 
@@ -16,7 +16,7 @@ class Intent(Record):
     """
 
     opcode: str = Field(description="opcode family of the body without modifiers: FFMA, FADD, FMUL")
-    chains: list[int] = Field(description="instructions per accumulator and iteration")
+    chains: list[StrictInt] = Field(description="instructions per accumulator and iteration")
     registers: Literal["single", "alternating", "any"] = Field(
         default="any",
         description="single: each chain in one register; alternating: over two; any: reported",

@@ -150,6 +150,7 @@ class TimingRow(Record):
     reason: str = ""
     backend: str = ""
     raw: str = Field(default="", description="path of the raw JSON")
+    raw_digest: str = Field(default="", description="SHA-256 of the raw JSON")
 
 
 Row = TypeVar("Row", bound=Record)
@@ -206,4 +207,7 @@ class PredictManifest(Manifest[PredictRow]):
     plan: Chunk
 
 
-TimingManifest = Manifest[TimingRow]
+class TimingManifest(Manifest[TimingRow]):
+    """Timings, and the GPUs that were there to make them (empty: none)."""
+
+    machine: str = ""

@@ -1,10 +1,11 @@
 """What is to be done: variants, their launches, and the chunks that carry them."""
 
-from typing import Literal
+import json
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from probelab.canonical import digest
+from probelab.canonical import canonical_json, digest
 from probelab.schema.base import Record
 
 Placement = Literal["isolated", "coresident"]
@@ -13,6 +14,8 @@ Dispatch = Literal["none", "in_loop", "hoisted"]
 #: Warp slots that a role map covers: 1,024 threads.
 MAX_WARP_SLOTS = 32
 SUB_CORES = 4
+#: Bits of a variant's id hash; a chunk's prefix can't be longer.
+HASH_BITS = 48
 WARP_SIZE = 32
 
 
@@ -28,6 +31,12 @@ class Variant(Record):
     arch: str = Field(description="sm_86, sm_90, …")
     flags: list[str] = Field(description="nvcc flags of the probe")
     defines: dict[str, int] = Field(default_factory=dict, description="further -D settings")
+
+    @classmethod
+    def make(cls, **fields: Any) -> Self:
+        """A variant with the id that its other fields give it."""
+        probe = str(fields["probe"])
+        return cls(id=f"{probe}-{digest(fields)[: HASH_BITS // 4]}", **fields)
 
     @property
     def symbol(self) -> str:
@@ -47,6 +56,11 @@ class Launch(Record):
         description="index into the variant's roles for each warp slot of a block"
     )
     seed: float = Field(description="value of the kernel's `seed` argument")
+
+    @classmethod
+    def make(cls, variant: str, **fields: Any) -> Self:
+        """A launch of a variant (by id), with the id that its other fields give it."""
+        return cls(id=f"{variant}-{digest(fields)[:8]}", variant=variant, **fields)
 
     @property
     def warps(self) -> int:
@@ -72,6 +86,53 @@ class Chunk(Record):
     arch: str
     variants: list[Variant]
     launches: list[Launch]
+
+    def packed(self) -> str:
+        """The chunk as short canonical JSON, for a command line, which can't be long.
+
+        Ids are left out, as they follow from the rest; so is what all variants share, and
+        launches of equal settings name them once.
+        """
+        variants = [variant.model_dump(exclude={"id"}) for variant in self.variants]
+        common = {
+            key: value
+            for key, value in (variants[0] if variants else {}).items()
+            if all(other[key] == value for other in variants)
+        }
+        own = [{k: v for k, v in variant.items() if k not in common} for variant in variants]
+        place = {variant.id: index for index, variant in enumerate(self.variants)}
+        settings: list[dict[str, Any]] = []
+        launches = []
+        for launch in self.launches:
+            fields = launch.model_dump(exclude={"id", "variant"})
+            if fields not in settings:
+                settings.append(fields)
+            launches.append([place[launch.variant], settings.index(fields)])
+        return canonical_json(
+            {
+                "chunk": [self.id, self.probe, self.arch],
+                "common": common,
+                "variants": own,
+                "settings": settings,
+                "launches": launches,
+            }
+        )
+
+    @classmethod
+    def unpacked(cls, text: str) -> Self:
+        """The chunk that `packed` gave.
+
+        Raises:
+            ValueError: if `text` isn't one.
+        """
+        content = json.loads(text)
+        chunk, probe, arch = content["chunk"]
+        variants = [Variant.make(**content["common"], **own) for own in content["variants"]]
+        launches = [
+            Launch.make(variants[place].id, **content["settings"][setting])
+            for place, setting in content["launches"]
+        ]
+        return cls(id=chunk, probe=probe, arch=arch, variants=variants, launches=launches)
 
 
 class TimingSettings(Record):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from probelab.canonical import canonical_json, write_atomically
+from probelab.canonical import canonical_json, digest_bytes, write_atomically
 from probelab.errors import DataError
 from probelab.schema.manifests import BuildRow
 from probelab.schema.raw import RAW_SCHEMA_VERSION, RawResult, Toolchain
@@ -21,12 +21,16 @@ def raw_path(chunk: str, launch: str) -> str:
     return f"timing/{chunk}/{launch}.json"
 
 
-def write_raw(results: Path, chunk: str, raw: RawResult) -> str:
-    """Write a raw result, whole or not at all; its path relative to the results directory."""
+def write_raw(results: Path, chunk: str, raw: RawResult) -> tuple[str, str]:
+    """Write a raw result, whole or not at all.
+
+    Returns:
+        Its path relative to the results directory, and its digest.
+    """
     relative = raw_path(chunk, raw.launch.id)
-    text = canonical_json(raw.model_dump(mode="json"))
-    write_atomically(results / relative, text + "\n")
-    return relative
+    content = (canonical_json(raw.model_dump(mode="json")) + "\n").encode()
+    write_atomically(results / relative, content)
+    return relative, digest_bytes(content)
 
 
 def read_raw(path: Path) -> RawResult:

@@ -200,7 +200,9 @@ class _Job:
 
     def _keep(self, item: Due, backend: str, timed: Timed) -> None:
         """Write the raw result, if there is one, and make the row."""
-        raw = "" if timed.raw is None else write_raw(self.results, self.chunk.id, timed.raw)
+        raw, digest = "", ""
+        if timed.raw is not None:
+            raw, digest = write_raw(self.results, self.chunk.id, timed.raw)
         self.rows[item.launch.id] = TimingRow(
             id=item.launch.id,
             variant=item.launch.variant,
@@ -208,6 +210,7 @@ class _Job:
             reason=timed.failure or timed.note,
             backend=backend,
             raw=raw,
+            raw_digest=digest,
         )
 
 

@@ -22,6 +22,7 @@ pycuda: setup ## build PyCUDA once more, on a machine with a GPU
 	@scripts/install-pycuda.sh
 
 report: setup ## the full reproduction: results/report.md, charts, both Parquet files
+	@scripts/unlock-stale.sh
 	$(BIN)/snakemake --cores $(CORES) $(ARGS)
 	@echo "the report: results/report.md"
 

@@ -29,7 +29,7 @@ def main(options: Options) -> None:
 
 if __name__ == "__main__":
     arguments = parser(__doc__, "--settings", "--build", "--shape", "--predict", "--cache", "--out")
-    arguments.add_argument("--machine", default="", help="the GPUs that are here, as JSON")
+    arguments.add_argument("--machine", required=True, help="the GPUs that are here, as JSON")
     arguments.add_argument(
         "--recordings", type=Path, required=True, help="folder of recorded measurements"
     )

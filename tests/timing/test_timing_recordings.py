@@ -108,12 +108,23 @@ def test_the_best_of_several(measured: Lab) -> None:
     assert best(entries, stranger).recording == "c"
 
 
+def test_of_several_results_of_a_launch_the_newest_counts(measured: Lab, tmp_path: Path) -> None:
+    first, *_ = files(measured)
+    older = json.loads(first.read_text())
+    older["measured_at"] = "2001-01-01T00:00:00Z"
+    older["repeats"][0]["warps"][0]["progress"] = 7
+    other = tmp_path / "older.json"
+    other.write_text(json.dumps(older))
+    for name, order in (("a", [first, other]), ("b", [other, first])):
+        path = record(order, name, measured.root / "data")
+        assert read_provenance(path).launches == 1
+        assert "2001" not in read_provenance(path).measured_from
+
+
 def test_what_cannot_be_recorded(measured: Lab) -> None:
     into = measured.root / "data"
     with pytest.raises(DataError, match="can't be a recording's name"):
         record(files(measured), "../run", into)
-    with pytest.raises(DataError, match="the same launch as"):
-        record([files(measured)[0], files(measured)[0]], "run", into)
     with pytest.raises(DataError, match="nothing to record"):
         record([], "run", into)
     with pytest.raises(DataError, match="can't read the raw result"):

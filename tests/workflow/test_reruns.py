@@ -183,3 +183,20 @@ def test_chunk_size_changes_jobs_and_no_work(done: Done, size: int) -> None:
     assert sum(1 for rule, _ in run.jobs if rule == "build") >= 14 / size
     assert not [label for station, label in run.work if station != "reference"]
     assert project.bytes([DATASET, "results/measurements.parquet"]) == before
+
+
+def test_after_a_partial_run_nothing_stays_stale(done: Done) -> None:
+    """What a later station reads has changed, though not the file that names it."""
+    project = done()
+    project.edit("src/probelab/shape/words.py", "chain of", "chain  of")
+    assert project.run("results/shape/arithmetic_dependency.sm_86.b.json").status == 0
+    run = project.run(DATASET)
+    assert run.status == 0 and "analyse" in run.rules
+
+
+def test_a_deleted_manifest_is_made_again(done: Done) -> None:
+    project = done()
+    (project.folder / f"results/shape/{ARITHMETIC}.sm_86.b.json").unlink()
+    run = project.run(DATASET)
+    assert run.status == 0, run.output
+    assert (project.folder / f"results/shape/{ARITHMETIC}.sm_86.b.json").exists()

@@ -208,6 +208,6 @@ class PredictManifest(Manifest[PredictRow]):
 
 
 class TimingManifest(Manifest[TimingRow]):
-    """Timings, and the GPUs that were there to make them (empty: none)."""
+    """Timings, and the GPUs that were there to make them, as JSON."""
 
-    machine: str = ""
+    machine: str = "[]"

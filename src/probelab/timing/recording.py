@@ -125,7 +125,7 @@ def record(raw_files: Iterable[Path], name: str, into: Path) -> Path:
 
     Args:
         raw_files: raw JSON of the backend `pycuda`; results without an accepted repeat are left
-            out.
+            out; of several results of one launch the newest counts.
         name: of the recording; the file's name without its suffix.
         into: directory for `<name>.parquet` and `<name>.provenance.json`.
 
@@ -133,26 +133,24 @@ def record(raw_files: Iterable[Path], name: str, into: Path) -> Path:
         The Parquet file's path.
 
     Raises:
-        DataError: if a file can't be read or isn't measured, if two files are of the same launch,
-            or if there is nothing to record.
+        DataError: if a file can't be read or isn't measured, or if there is nothing to record.
     """
     if not _NAME.fullmatch(name):
         raise DataError(f"{name!r} can't be a recording's name", hint="letters, digits, _ . -")
-    raws = []
-    seen: dict[str, Path] = {}
+    newest: dict[str, RawResult] = {}
     for path in sorted(raw_files):
         raw = read_raw(path)
         if raw.backend != "pycuda" or raw.device is None:
             raise DataError(
                 f"backend {raw.backend}: only measurements can be recorded", where=str(path)
             )
-        if raw.launch.id in seen:
-            raise DataError(
-                f"the same launch as {seen[raw.launch.id]}: {raw.launch.id}", where=str(path)
-            )
-        seen[raw.launch.id] = path
-        if any(repeat.accepted for repeat in raw.repeats):
-            raws.append(raw)
+        # A chunk that was split leaves its launches' results in the folders of both divisions.
+        known = newest.get(raw.launch.id)
+        if any(repeat.accepted for repeat in raw.repeats) and (
+            known is None or known.measured_at < raw.measured_at
+        ):
+            newest[raw.launch.id] = raw
+    raws = list(newest.values())
     if not raws:
         raise DataError("nothing to record: no raw result has an accepted repeat", where=name)
     raws.sort(key=lambda raw: (raw.kernel_digest, raw.launch.id))

@@ -21,6 +21,8 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
+        # Also what lies between: Snakemake makes a deleted file again only where it is asked for.
+        [LAB.manifests(station) for station in STATIONS],
         "results/report.md",
         "results/charts",
         "results/measurements.parquet",

@@ -197,6 +197,6 @@ def test_after_a_partial_run_nothing_stays_stale(done: Done) -> None:
 def test_a_deleted_manifest_is_made_again(done: Done) -> None:
     project = done()
     (project.folder / f"results/shape/{ARITHMETIC}.sm_86.b.json").unlink()
-    run = project.run(DATASET)
+    run = project.run()
     assert run.status == 0, run.output
     assert (project.folder / f"results/shape/{ARITHMETIC}.sm_86.b.json").exists()

@@ -266,8 +266,8 @@ def test_lengths_stand_in_their_order_and_by_form(tmp_path: Path) -> None:
     assert "level at 1; behind at 2; ahead at 3–20 instructions; largest difference +25" in text
     assert (
         "`independent_fma` against `dependent_fma`, lengths that were also run coresident "
-        "(measured on NVIDIA H200 (sm_90)): at **2** in_loop -20.0 %, hoisted +10.0 %, isolated -10.0 %; at "
-        "**20** in_loop -20.0 %, hoisted +10.0 %, isolated +25.0 %."
+        "(measured on NVIDIA H200 (sm_90)): at **2** in_loop -20.0 %, hoisted +10.0 %, isolated "
+        "-10.0 %; at **20** in_loop -20.0 %, hoisted +10.0 %, isolated +25.0 %."
     ) in top(text)
     assert "for 2 of the 2 roles that were run isolated and coresident" in text
     svg = (tmp_path / "charts" / "sweep_forms.svg").read_text()

@@ -163,9 +163,11 @@ def coresident_links(
     for variant in data.variants:
         links = _links(variant, evidence, base, root)
         if variant.arch == arch and variant.placement == "coresident" and links:
-            roles = listed(code(role) for role in variant.roles)
-            found.append(f"{variant_label(variant)}, {roles}: {links}")
-    return sorted(found, reverse=True)
+            sets = len(data.probe.coresident_sets)
+            which = f"set {data.set_of(variant.id)}, " if sets > 1 else ""
+            roles = count(len(variant.roles), "role")
+            found.append(f"{variant_label(variant)}, {which}{roles}: {links}")
+    return sorted(found, key=lambda line: (line.startswith("coresident hoisted"), line))
 
 
 def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, root: Path) -> str:

@@ -176,11 +176,20 @@ def dispatch_sentence(data: ProbeData) -> list[str]:
         arithmetic = [
             cost.by_cause.get("body", 0.0) + cost.by_cause.get("reduction", 0.0) for cost in own
         ]
+        branches = {
+            (cost.label, cost.way): cost.by_cause.get("branch_redirect", 0.0) for cost in known
+        }
+        added = [
+            branches[cost.label, "in_loop"] - branches[cost.label, "hoisted"]
+            for cost in own
+            if (cost.label, "hoisted") in branches
+        ]
+        ways = f" The branches taken on the way add {_span(added)}." if any(added) else ""
         hoisted = [cost.by_cause.get("dispatch", 0.0) for cost in known if cost.way == "hoisted"]
         outside = f" Hoisted, selecting the role costs {_span(hoisted)}." if hoisted else ""
         return [
             f"**In_loop, selecting the role costs a warp cycles in every iteration:** {text}. The "
-            f"roles' own arithmetic (body and reduction) takes {_span(arithmetic)} there.{outside} "
-            f"Cycles predicted from SASS ({arch}) for a warp that runs alone."
+            f"roles' own arithmetic (body and reduction) takes {_span(arithmetic)} there.{ways}"
+            f"{outside} Cycles predicted from SASS ({arch}) for a warp that runs alone."
         ]
     return []

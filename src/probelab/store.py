@@ -2,7 +2,9 @@
 
 An entry is a directory `<root>/<station>/<kk>/<key>` that appears by one rename, so a killed
 run leaves no half entry. Its files are read-only and are hard-linked into the results; their
-digests lie beside them. The time of its directory is that of its last use.
+digests and sizes lie beside them. The time of its directory is that of its last use. An entry
+that lost a file, or a part of one, counts as absent and is made again; that the content is whole
+is what `probelab cache verify` checks.
 Work really done is logged, one JSON line each, in `<root>/work.jsonl`.
 Looking after the store (statistics, checks, removal) is in `storekeeping`.
 """
@@ -13,21 +15,82 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from probelab.canonical import canonical_json, digest_file
 from probelab.errors import DataError
 
 WORK_LOG = "work.jsonl"
-#: In each entry: SHA-256 (hex) of its other files by path.
+#: In each entry: SHA-256 (hex) and size of its other files by path.
 DIGESTS = ".digests.json"
-#: Beginnings of the names of what a killed process may leave behind.
+#: Beginnings of the names of what a killed process may leave behind; an entry that is removed is
+#: moved to the last of them first, so that it disappears by one rename.
 MAKING = ".making-"
 SCRATCH = ".scratch-"
+REMOVING = ".removing-"
 
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
+
+#: Another process may put its entry where a damaged one was just removed.
+_MOST_TRIES = 3
+
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """What is known of a file of an entry; `size` (bytes) is None in an older lab's entries."""
+
+    digest: str
+    size: int | None
+
+
+def stored_files(entry: Path) -> dict[str, StoredFile]:
+    """What an entry consists of, by path in it.
+
+    Raises:
+        OSError, ValueError: if that can't be read.
+    """
+    known = json.loads((entry / DIGESTS).read_bytes())
+    if not isinstance(known, dict):
+        raise ValueError("not a mapping")
+    files: dict[str, StoredFile] = {}
+    for name, one in known.items():
+        match one:
+            case {"sha256": str(content), "bytes": int(size)}:
+                files[name] = StoredFile(content, size)
+            case str(content):
+                files[name] = StoredFile(content, None)
+            case _:
+                raise ValueError(f"no digest of {name}")
+    return files
+
+
+def is_whole(entry: Path) -> bool:
+    """Whether an entry has all of its files in their size."""
+    try:
+        return all(
+            size == known.size if known.size is not None else size > 0
+            for name, known in stored_files(entry).items()
+            for size in ((entry / name).stat().st_size,)
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def remove_entry(entry: Path) -> None:
+    """Remove an entry: it disappears at once, for every process; then its files are deleted."""
+    aside = Path(tempfile.mkdtemp(dir=entry.parent, prefix=REMOVING))
+    try:
+        entry.rename(aside / entry.name)
+    except FileNotFoundError:
+        pass  # another process was quicker
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 class Store:
@@ -40,14 +103,38 @@ class Store:
         return self.root / station / key[:2] / key
 
     def get(self, station: str, key: str) -> Path | None:
-        """The directory of an entry, or None if there is none."""
+        """The directory of an entry, or None if there is none or it isn't whole."""
         place = self._place(station, key)
-        if not place.is_dir():
+        if not is_whole(place):
             return None
         # For whoever removes what hasn't been used for long; a store may be read-only.
         with contextlib.suppress(OSError):
             os.utime(place)
         return place
+
+    def read(
+        self, station: str, key: str, name: str, parse: Callable[[bytes], Content]
+    ) -> Content | None:
+        """A file of an entry as `parse` understands it.
+
+        An entry with a file that isn't understood is damaged and is removed.
+
+        Args:
+            parse: raises ValueError for what it doesn't understand.
+
+        Returns:
+            None if there is no entry, or not any more.
+        """
+        entry = self.get(station, key)
+        if entry is None:
+            return None
+        try:
+            return parse((entry / name).read_bytes())
+        except (OSError, ValueError):
+            # In a store that can't be written, what is made anew can't be kept either.
+            with contextlib.suppress(OSError):
+                remove_entry(entry)
+            return None
 
     @contextlib.contextmanager
     def make(self, station: str, key: str, label: str) -> Iterator[Path]:
@@ -70,15 +157,19 @@ class Store:
         try:
             yield aside
             files = [path for path in aside.rglob("*") if path.is_file()]
-            digests = {path.relative_to(aside).as_posix(): digest_file(path) for path in files}
+            digests = {
+                path.relative_to(aside).as_posix(): {
+                    "sha256": digest_file(path),
+                    "bytes": path.stat().st_size,
+                }
+                for path in files
+            }
             (aside / DIGESTS).write_text(canonical_json(digests), encoding="utf-8")
             for path in [*files, aside / DIGESTS]:
                 path.chmod(0o444)
             aside.chmod(0o755)
-            # Another process may have been quicker; its entry is as good as this one.
-            with contextlib.suppress(FileExistsError):
-                _rename_directory(aside, place)
-            self._log(station, key, label)
+            if _put(aside, place):
+                self._log(station, key, label)
         except OSError as error:
             if error.errno not in _DISK_ERRORS:
                 raise
@@ -126,13 +217,21 @@ class Store:
             stream.write(line + "\n")
 
 
-def _rename_directory(aside: Path, place: Path) -> None:
-    try:
-        aside.rename(place)
-    except OSError:
-        if place.is_dir():
-            raise FileExistsError(place) from None
-        raise
+def _put(aside: Path, place: Path) -> bool:
+    """Make the directory `aside` the entry; False if another process was quicker."""
+    for _ in range(_MOST_TRIES):
+        try:
+            aside.rename(place)
+        except OSError:
+            if not place.is_dir():
+                raise
+            # The other process's entry is as good as this one, but a damaged one isn't.
+            if is_whole(place):
+                return False
+            remove_entry(place)
+        else:
+            return True
+    return False
 
 
 def link(source: Path, target: Path) -> None:

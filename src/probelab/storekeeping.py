@@ -3,10 +3,8 @@
 No station uses this, so that an edit of it redoes none.
 """
 
-import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,10 +12,17 @@ from pathlib import Path
 
 from probelab.canonical import digest_file
 from probelab.errors import DataError
-from probelab.store import DIGESTS, MAKING, SCRATCH, WORK_LOG
+from probelab.store import (
+    DIGESTS,
+    MAKING,
+    REMOVING,
+    SCRATCH,
+    WORK_LOG,
+    StoredFile,
+    remove_entry,
+    stored_files,
+)
 
-#: What gc moves an entry to before it deletes it, so that it disappears by one rename.
-REMOVING = ".removing-"
 #: What a killed process left is taken for such after this time.
 LEFTOVER_AGE_S = 86_400.0
 
@@ -128,13 +133,12 @@ def verify(root: Path) -> Verdict:
     verdict = Verdict()
     for _, entry in entries(root):
         try:
-            expected = json.loads((entry / DIGESTS).read_bytes())
-            reason = _difference(entry, expected)
+            reason = _difference(entry, stored_files(entry))
         except FileNotFoundError:
             # Gone while this ran, or of a time before digests were stored.
             verdict.unknown += entry.is_dir()
             continue
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             reason = f"its digests can't be read: {error}"
         if reason:
             verdict.damaged.append(Damage(entry, reason))
@@ -142,7 +146,7 @@ def verify(root: Path) -> Verdict:
     return verdict
 
 
-def _difference(entry: Path, expected: dict[str, str]) -> str:
+def _difference(entry: Path, expected: dict[str, StoredFile]) -> str:
     """The first file that is missing, too much or changed; empty if there is none."""
     there = {path.relative_to(entry).as_posix(): path for path in _files(entry)}
     there.pop(DIGESTS, None)
@@ -151,20 +155,9 @@ def _difference(entry: Path, expected: dict[str, str]) -> str:
             return f"{name} is missing"
         if name not in expected:
             return f"{name} doesn't belong there"
-        if digest_file(there[name]) != expected[name]:
+        if digest_file(there[name]) != expected[name].digest:
             return f"{name} has changed"
     return ""
-
-
-def remove_entry(entry: Path) -> None:
-    """Remove an entry: it disappears at once, for every process; then its files are deleted."""
-    aside = Path(tempfile.mkdtemp(dir=entry.parent, prefix=REMOVING))
-    try:
-        entry.rename(aside / entry.name)
-    except FileNotFoundError:
-        pass  # another process was quicker
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def remove_unused(root: Path, keep_days: float, *, dry_run: bool = False) -> Removal:

@@ -26,7 +26,7 @@ def test_stats_count_a_shared_file_once(call) -> None:
     assert done.exit_code == 0
     line = done.stdout.splitlines()[0].split()
     assert line[:3] == ["build", "2", "entries"]
-    assert "100.5 kB" in done.stdout
+    assert "100.6 kB" in done.stdout
     assert "work done so far: 2 pieces" in done.stdout
 
 
@@ -108,7 +108,7 @@ def test_gc_keeps_what_was_used(call, store: Store) -> None:
 @pytest.mark.usefixtures("store")
 def test_gc_counts_a_file_whose_last_link_goes(call) -> None:
     done = call("cache", "gc", "--keep-days", "0", "--dry-run")
-    assert done.stdout == "would remove 2 entries and 0 leftovers, 100.5 kB of disk\n"
+    assert done.stdout == "would remove 2 entries and 0 leftovers, 100.6 kB of disk\n"
 
 
 def test_results_outlive_their_entry(call, store: Store, tmp_path: Path) -> None:

@@ -44,13 +44,13 @@ def verify(
 
     Exit status 1 if something is damaged and stays.
     """
-    from probelab import storekeeping  # noqa: PLC0415
+    from probelab import store, storekeeping  # noqa: PLC0415
 
     verdict = storekeeping.verify(cache)
     for damage in verdict.damaged:
         typer.echo(f"{damage.entry}: {damage.reason}")
         if remove:
-            storekeeping.remove_entry(damage.entry)
+            store.remove_entry(damage.entry)
     unknown = f", {verdict.unknown} without digests" if verdict.unknown else ""
     removed = " and removed" if remove and verdict.damaged else ""
     typer.echo(

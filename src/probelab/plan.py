@@ -130,7 +130,7 @@ def plan(configuration: Configuration) -> list[Chunk]:
     """
     lab = configuration.lab
     chunks: list[Chunk] = []
-    for probe in configuration.probes:
+    for probe in configuration.everything:
         variants = variants_of(lab, probe)
         if len({variant.id for variant in variants}) < len(variants):
             raise ConfigError(

@@ -16,7 +16,7 @@ from probelab.architectures import arch_order, base_arch
 from probelab.build.sources import source_files
 from probelab.canonical import canonical_json, digest, digest_file
 from probelab.codehash import code_hash
-from probelab.config.load import Configuration, check_files, load, probe_file
+from probelab.config.load import Configuration, check_files, config_file, load
 from probelab.config.models import Probe
 from probelab.errors import ConfigError
 from probelab.plan import plan, timing_settings
@@ -86,7 +86,7 @@ class Workflow:
         # Now, where a fault ends the run with its line; Snakemake swallows what fails later.
         sources = {
             name: [_shown(path, root) for path in source_files(root / "kernels" / name)]
-            for name in sorted({probe.kernel for probe in configuration.probes})
+            for name in sorted({probe.kernel for probe in configuration.everything})
         }
         chunks = {chunk.id: chunk for chunk in plan(configuration)}
         return cls(root, configuration, toolchain, chunks, sources)
@@ -94,7 +94,7 @@ class Workflow:
     def probe(self, chunk: str) -> Probe:
         """The probe that a chunk belongs to."""
         name = self.chunks[chunk].probe
-        return next(probe for probe in self.configuration.probes if probe.name == name)
+        return next(probe for probe in self.configuration.everything if probe.name == name)
 
     def sources(self, chunk: str) -> list[str]:
         """The kernel's source files, relative to the root where they lie in it."""
@@ -107,7 +107,7 @@ class Workflow:
     @property
     def probe_files(self) -> list[str]:
         """The probes' configuration files, relative to the root where they lie in it."""
-        paths = [probe_file(name, self.root) for name in self.configuration.lab.probes]
+        paths = [config_file("probes", name, self.root) for name in self.configuration.lab.probes]
         return [_shown(path, self.root) for path in paths]
 
     @property

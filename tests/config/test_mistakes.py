@@ -78,7 +78,7 @@ LAB_MISTAKES = [
     ("isolated_threads_per_block", [2048], "isolated_threads_per_block.0: 2048 is not a mult"),
     ("isolated_threads_per_block", [128, 128], "isolated_threads_per_block: 128 stands there"),
     ("coresident_threads_per_block", 256, "coresident_threads_per_block: this must be a list"),
-    ("probes", [], "probes: List should have at least 1 item"),
+    ("probes", [], "probes: neither probes nor sweeps are named"),
     ("probes", "small", "probes: this must be a list, for instance [small]"),
     ("probes", ["small", "small"], "probes: 'small' stands there twice"),
     ("probes", ["other"], "probes: 'other' has no file config/probes/other.yaml (config/probes "),

@@ -31,6 +31,9 @@ def sweep(count: int, **lab: Any) -> Configuration:
     """A configuration of one probe with `count` isolated roles on one architecture."""
     base = {
         "probes": ["sweep"],
+        "sweeps": [],
+        "subset": "",
+        "only": "",
         "architectures": ["sm_90"],
         "toolchain": "pinned",
         "placements": ["isolated"],

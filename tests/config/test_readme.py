@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from probelab.config.models import Claim, Lab, Probe, Published, Role, Scope, Wording
+from probelab.config.sweeps import Axes, Sweep
 from probelab.schema.intent import Intent
 
 SECTIONS: dict[str, type[BaseModel]] = {
@@ -17,6 +18,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "### `claims`: a claim": Claim,
     "### `scope`: a kernel form": Scope,
     "### `wording`: what must not be said": Wording,
+    "## `sweeps/*.yaml`: a sweep": Sweep,
+    "### `axes`: the values of a sweep": Axes,
     "### `published`: figures to show beside the lab's own": Published,
 }
 

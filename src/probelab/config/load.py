@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,17 +10,33 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from probelab.config.models import IDENTIFIER, Lab, Probe
+from probelab.config.sweeps import Point, Sweep, as_probe, condition
 from probelab.errors import ConfigError
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
+class ChosenSweep:
+    """A sweep with the points that subset and condition leave, and as the probe that they make."""
+
+    sweep: Sweep
+    points: list[Point]
+    probe: Probe
+
+
+@dataclass(frozen=True)
 class Configuration:
-    """A checked configuration: the lab's settings and each probe's, probes in config order."""
+    """A checked configuration: the lab's settings, and the probes and sweeps in config order."""
 
     lab: Lab
     probes: list[Probe]
+    sweeps: list[ChosenSweep] = field(default_factory=list)
+
+    @property
+    def everything(self) -> list[Probe]:
+        """The probes, and after them the sweeps as probes."""
+        return [*self.probes, *(chosen.probe for chosen in self.sweeps)]
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -102,23 +118,36 @@ def read_yaml(path: Path, shown: str = "") -> Any:
         raise ConfigError(f"this is not YAML: {error}", where=shown) from None
 
 
-def probe_file(name: str, root: Path, where: str = "config") -> Path:
-    """Where the probe `name` of the key `probes` is configured.
+def config_file(key: str, name: str, root: Path, where: str = "config") -> Path:
+    """Where an item of the key `probes` or `sweeps` is configured.
 
-    A plain name is a file of config/probes; anything else is a path to a .yaml file, relative
-    to the root of the project.
+    A plain name is a file of config/<key>; anything else is a path to a .yaml file, relative to
+    the root of the project.
 
     Raises:
-        ConfigError: if `name` is neither.
+        ConfigError: if `name` is neither, or there is no such file.
     """
     if IDENTIFIER.fullmatch(name):
-        return root / "config" / "probes" / f"{name}.yaml"
-    if name.endswith((".yaml", ".yml")) and name.isprintable():
-        return root / name
-    raise ConfigError(
-        f"probes: {name!r} is neither a plain name of a file in config/probes nor a .yaml path",
-        where=where,
-    )
+        path = root / "config" / key / f"{name}.yaml"
+    elif name.endswith((".yaml", ".yml")) and name.isprintable():
+        path = root / name
+    else:
+        raise ConfigError(
+            f"{key}: {name!r} is neither a plain name of a file in config/{key} nor a .yaml path",
+            where=where,
+        )
+    if not path.is_file():
+        there = sorted(file.stem for file in (root / "config" / key).glob("*.yaml"))
+        raise ConfigError(
+            f"{key}: {name!r} has no file {_shown(path, root)}",
+            where=where,
+            hint=f"config/{key} has {', '.join(there) or 'none'}",
+        )
+    return path
+
+
+def _shown(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 def _require(present: bool, key: str, value: str, folder: str, where: str) -> None:
@@ -154,22 +183,45 @@ def load(settings: Mapping[str, Any], root: Path, where: str = "config") -> Conf
     lab = validate(Lab, settings, where)
     probes: list[Probe] = []
     for name in lab.probes:
-        path = probe_file(name, root, where)
-        shown = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
-        if not path.is_file():
-            there = sorted(file.stem for file in (root / "config" / "probes").glob("*.yaml"))
-            raise ConfigError(
-                f"probes: {name!r} has no file {shown}",
-                where=where,
-                hint=f"config/probes has {', '.join(there) or 'none'}",
-            )
+        path = config_file("probes", name, root, where)
+        shown = _shown(path, root)
         probe = validate(Probe, read_yaml(path, shown), shown)
-        if any(probe.name == other.name for other in probes):
-            raise ConfigError(f"name: two probes are called {probe.name!r}", where=shown)
-        kernel = root / "kernels" / probe.kernel
-        _require(kernel.is_file(), "kernel", probe.kernel, "kernels", shown)
         if probe.published is not None:
             table = root / "data" / "published" / probe.published.file
             _require(table.is_file(), "published.file", table.name, "data/published", shown)
-        probes.append(probe)
-    return Configuration(lab, probes)
+        _add(probe, probes, root, shown)
+    sweeps = []
+    for name in lab.sweeps:
+        path = config_file("sweeps", name, root, where)
+        shown = _shown(path, root)
+        sweep = validate(Sweep, read_yaml(path, shown), shown)
+        chosen = _choose(sweep, lab, shown, where)
+        sweeps.append(chosen)
+        _add(chosen.probe, [*probes, *(other.probe for other in sweeps[:-1])], root, shown)
+    return Configuration(lab, probes, sweeps)
+
+
+def _add(probe: Probe, others: list[Probe], root: Path, shown: str) -> None:
+    """Append a probe to the `others`, if its name is new and its kernel is there."""
+    if any(probe.name == other.name for other in others):
+        raise ConfigError(f"name: two probes are called {probe.name!r}", where=shown)
+    kernel = root / "kernels" / probe.kernel
+    _require(kernel.is_file(), "kernel", probe.kernel, "kernels", shown)
+    others.append(probe)
+
+
+def _choose(sweep: Sweep, lab: Lab, shown: str, where: str) -> ChosenSweep:
+    """The points of a sweep that the lab's keys `subset` and `only` leave."""
+    if lab.subset and lab.subset not in sweep.subsets:
+        raise ConfigError(
+            f"subset: {shown} has no subset {lab.subset!r}",
+            where=where,
+            hint=f"it has {', '.join(sweep.subsets) or 'none'}",
+        )
+    try:
+        points = list(sweep.points(lab.subset, condition(lab.only) if lab.only else ""))
+    except ValueError as error:
+        raise ConfigError(f"only: {error}", where=where) from None
+    if not points:
+        raise ConfigError(f"only: no point of {shown} is left", where=where)
+    return ChosenSweep(sweep, points, as_probe(sweep, points))

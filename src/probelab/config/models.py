@@ -140,6 +140,8 @@ Text = Annotated[str, Field(min_length=1)]
 #: One line of a report.
 Line = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 
+#: Of files in config/; may be none.
+Names = Annotated[list[str], AfterValidator(_unique)]
 Placements = Several[Literal["isolated", "coresident"]]
 Dispatches = Several[Literal["in_loop", "hoisted"]]
 Threads = Annotated[int, Number, AfterValidator(_threads)]
@@ -357,7 +359,18 @@ class Probe(LaunchSettings):
 class Lab(LaunchSettings):
     """The whole configuration."""
 
-    probes: Several[str]
+    @model_validator(mode="after")
+    def _something_to_do(self) -> "Lab":
+        if not self.probes and not self.sweeps:
+            raise ValueError(
+                "probes: neither probes nor sweeps are named, so nothing is to be done"
+            )
+        return self
+
+    probes: Names
+    sweeps: Names
+    subset: Annotated[str, BeforeValidator(_text_or_number)]
+    only: Annotated[str, BeforeValidator(_text_or_number)]
     architectures: Several[Architecture]
     toolchain: Text
     placements: Placements

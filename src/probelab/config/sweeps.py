@@ -3,11 +3,11 @@
 import ast
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from simpleeval import InvalidExpression, SimpleEval
+from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
 from probelab.config.models import (
     Flag,
@@ -96,11 +96,14 @@ class Point(Section):
         return self.tail == "last" or self.length % self.accumulators != 0
 
 
-def _expression(text: str) -> str:
-    """Check a condition on the axes, like `accumulators <= length and op != 'iadd'`."""
-    sample = Point(op="fma", length=8, accumulators=4)
+def condition(text: str) -> str:
+    """`text`, if it is a condition on the axes, like `accumulators <= length and op != 'iadd'`.
+
+    Raises:
+        ValueError: if it isn't.
+    """
     try:
-        value = holds(text, sample)
+        value = test(text)(Point(op="fma", length=8, accumulators=4))
     except (InvalidExpression, SyntaxError, TypeError, ValueError) as error:
         known = ", ".join(Point.model_fields)
         raise ValueError(f"{text!r} is no condition on {known}: {error}") from None
@@ -109,18 +112,25 @@ def _expression(text: str) -> str:
     return text
 
 
-def holds(text: str, point: Point) -> Any:
-    """Value of a condition at a point.
+def test(text: str) -> Callable[[Point], Any]:
+    """A condition as a function of a point.
 
     Raises:
-        InvalidExpression, SyntaxError, TypeError: if it isn't one.
+        InvalidExpression, SyntaxError, TypeError: if it isn't one, now or when it is called.
     """
-    evaluator = SimpleEval(names=point.model_dump(), functions={})
+    evaluator = EvalWithCompoundTypes(functions={})
+    # A power can be written that takes for ever.
     evaluator.operators.pop(ast.Pow, None)
-    return evaluator.eval(text)
+    parsed = evaluator.parse(text)
+
+    def value(point: Point) -> Any:
+        evaluator.names = point.model_dump()
+        return evaluator.eval(text, parsed)
+
+    return value
 
 
-Condition = Annotated[str, AfterValidator(_expression)]
+Condition = Annotated[str, AfterValidator(condition)]
 
 
 class Axes(Section):
@@ -179,8 +189,9 @@ class Sweep(Section):
         conditions = [*self.constraints]
         conditions += [self.subsets[subset]] if subset else []
         conditions += [only] if only else []
+        tests = [test(text) for text in conditions]
         for point in self.axes.points():
-            if all(holds(condition, point) for condition in conditions):
+            if all(holds(point) for holds in tests):
                 yield point
 
 

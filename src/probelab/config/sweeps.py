@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
 from probelab.config.models import (
+    Cycles,
     Flag,
     Identifier,
     KernelFile,
@@ -103,7 +104,7 @@ def condition(text: str) -> str:
         ValueError: if it isn't.
     """
     try:
-        value = test(text)(Point(op="fma", length=8, accumulators=4))
+        value = predicate(text)(Point(op="fma", length=8, accumulators=4))
     except (InvalidExpression, SyntaxError, TypeError, ValueError) as error:
         known = ", ".join(Point.model_fields)
         raise ValueError(f"{text!r} is no condition on {known}: {error}") from None
@@ -112,7 +113,7 @@ def condition(text: str) -> str:
     return text
 
 
-def test(text: str) -> Callable[[Point], Any]:
+def predicate(text: str) -> Callable[[Point], Any]:
     """A condition as a function of a point.
 
     Raises:
@@ -163,6 +164,7 @@ class Sweep(Section):
     flags: list[Flag] = Field(default=[])
     axes: Axes
     warps_per_sub_core: Counts = Field(default=[1])
+    clock_budget_cycles: Cycles | None = None
     constraints: list[Condition] = Field(
         default=[], description="conditions that a point must meet"
     )
@@ -189,7 +191,7 @@ class Sweep(Section):
         conditions = [*self.constraints]
         conditions += [self.subsets[subset]] if subset else []
         conditions += [only] if only else []
-        tests = [test(text) for text in conditions]
+        tests = [predicate(text) for text in conditions]
         for point in self.axes.points():
             if all(holds(point) for holds in tests):
                 yield point
@@ -242,6 +244,7 @@ def as_probe(sweep: Sweep, points: list[Point]) -> Probe:
         kernel=sweep.kernel,
         flags=sweep.flags,
         placements=["isolated"],
+        clock_budget_cycles=sweep.clock_budget_cycles,
         isolated_threads_per_block=[128 * warps for warps in sweep.warps_per_sub_core],
         roles=[
             Role(

@@ -35,6 +35,10 @@ REMOVING = ".removing-"
 
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
 
+#: Why there is no result of work that was done: its entry is gone or damaged already.
+LOST = "what was just made isn't in the store any more"
+#: What to do about a stored file that can't be understood.
+IF_DAMAGED = "`probelab cache verify` finds what is damaged in the store"
 #: Another process may put its entry where a damaged one was just removed.
 _MOST_TRIES = 3
 

@@ -1,12 +1,15 @@
 """NVIDIA's compiler and disassemblers: where they are, which version, and how to call them."""
 
+import contextlib
 import importlib.util
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +19,61 @@ from probelab.errors import ToolError
 PINNED = "pinned"
 
 _SETUP_HINT = "run `make setup`, or name a CUDA toolkit's folder with the config key `toolchain`"
+
+#: Name in the working folder of a link to the tools, see `Toolchain.compile`.
+_TOOLS = "tools"
+#: Processor time that a tool may take in each of its processes, per second of its time limit. It
+#: ends what runs on because this process was killed; several threads don't reach it.
+_PROCESSOR_TIMES = 16
+
+
+class ToolTimeoutError(ToolError):
+    """A tool takes longer than it may."""
+
+
+def run_bounded(
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command; nothing that it started is left when the time is up.
+
+    Raises:
+        ToolError: if it can't be started.
+        ToolTimeoutError: if it takes longer than `timeout_s`.
+    """
+    name = Path(command[0]).name
+    try:
+        # A group of its own: nvcc's children don't end when nvcc does.
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(f"can't be started: {error.strerror}", where=command[0]) from None
+    with process:
+        try:
+            # Refused where the limit is lower already, and for what has ended meanwhile.
+            with contextlib.suppress(OSError, ValueError):
+                limit = max(1, int(timeout_s * _PROCESSOR_TIMES))
+                resource.prlimit(process.pid, resource.RLIMIT_CPU, (limit, limit))
+            out, errors = process.communicate(timeout=timeout_s)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise ToolTimeoutError(f"took longer than {timeout_s:.0f} s", where=name) from None
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
 def _pinned_folders() -> Iterator[Path]:
@@ -51,7 +109,9 @@ class Toolchain:
         if choice == PINNED:
             folders = list(_pinned_folders())
         else:
-            folders = [Path(choice).expanduser() / "bin", Path(choice).expanduser()]
+            # The tools run in other folders than this one.
+            given = Path(choice).expanduser().absolute()
+            folders = [given / "bin", given]
         for folder in folders:
             if (folder / "nvcc").is_file():
                 return cls(folder)
@@ -81,26 +141,41 @@ class Toolchain:
         Raises:
             ToolError: if it can't be started or takes longer than `timeout_s`.
         """
-        path = self.tool(name)
-        environment = os.environ | {
+        return run_bounded(
+            [str(self.tool(name)), *arguments],
+            cwd=cwd,
+            environment=self._environment(),
+            timeout_s=timeout_s,
+        )
+
+    def compile(
+        self, arguments: Sequence[str], folder: Path, *, timeout_s: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run nvcc in `folder`; its exit status is the caller's to judge.
+
+        nvcc composes command lines for a shell and splits values at commas, so that it fails on
+        paths with an apostrophe, a comma, a quotation mark or a dollar sign. It therefore sees
+        paths relative to `folder` only: itself, through a link there, its temporary files, and
+        what `arguments` name.
+
+        Raises:
+            ToolError: if it can't be started.
+            ToolTimeoutError: if it takes longer than `timeout_s`.
+        """
+        self.tool("nvcc")
+        (folder / _TOOLS).symlink_to(self.folder)
+        return run_bounded(
+            [f"{_TOOLS}/nvcc", *arguments],
+            cwd=folder,
+            environment=self._environment() | {"TMPDIR": "."},
+            timeout_s=timeout_s,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
             "PATH": f"{self.folder}{os.pathsep}{os.environ.get('PATH', '')}",
             "LC_ALL": "C.UTF-8",
         }
-        try:
-            return subprocess.run(
-                [str(path), *arguments],
-                cwd=cwd,
-                env=environment,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout_s,
-                check=False,
-            )
-        except OSError as error:
-            raise ToolError(f"can't be started: {error.strerror}", where=str(path)) from None
-        except subprocess.TimeoutExpired:
-            raise ToolError(f"took longer than {timeout_s:.0f} s", where=name) from None
 
     def _version(self, name: str) -> str:
         done = self.run(name, ["--version"], timeout_s=60)

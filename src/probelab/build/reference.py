@@ -1,17 +1,20 @@
 """The host reference: the roles of a kernel file compiled for the CPU."""
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from probelab.canonical import digest
+from probelab.errors import ToolError
 from probelab.store import Store
-from probelab.toolchain import host_compiler
+from probelab.toolchain import host_compiler, run_bounded
 
 STATION = "reference"
 FILE = "reference.so"
 
 _FLAGS = ("-x", "c++", "-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC")
+
+#: Wall-clock bound on g++, which takes two seconds for the largest of the lab's own kernels.
+TIMEOUT_S = 120.0
 
 
 def build_reference(
@@ -20,32 +23,33 @@ def build_reference(
     """The shared object that computes the sinks of `roles`, from the store or made now.
 
     Returns:
-        Its path; None for a kernel that doesn't compile for the CPU, as a user's own may not.
+        Its path; None for a kernel that doesn't compile for the CPU, as a user's own may not, or
+        not within `TIMEOUT_S`.
 
     Raises:
         ToolError: if there is no g++.
     """
     compiler = host_compiler()
-    version = subprocess.run(
-        [compiler, "-dumpfullversion"], capture_output=True, text=True, check=False
-    ).stdout.strip()
+    version = run_bounded([compiler, "-dumpfullversion"], timeout_s=60).stdout.strip()
     key = digest({"source": source_digest, "roles": list(roles), "compiler": version, "code": code})
     entry = store.get(STATION, key)
     if entry is None:
-        with store.make(STATION, key, f"{kernel.stem}: {len(roles)} roles") as folder:
-            done = subprocess.run(
-                [
-                    *(compiler, *_FLAGS, "-DPROBE_HOST", f"-DPROBE_ROLES={','.join(roles)}"),
-                    *(str(kernel.resolve()), "-o", FILE),
-                ],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=600,
-            )
-            if done.returncode:
-                (folder / "errors.txt").write_text(done.stderr, encoding="utf-8")
+        # As nvcc does, g++ looks for headers beside the kernel even if the kernel is a link.
+        folder = kernel.parent.resolve()
+        command = [
+            *(compiler, *_FLAGS, "-DPROBE_HOST", f"-DPROBE_ROLES={','.join(roles)}"),
+            *("-I", str(folder), str(folder / kernel.name), "-o", FILE),
+        ]
+        try:
+            with store.make(STATION, key, f"{kernel.stem}: {len(roles)} roles") as made:
+                done = run_bounded(command, cwd=made, timeout_s=TIMEOUT_S)
+                if done.returncode < 0:
+                    raise ToolError(f"was ended by signal {-done.returncode}", where="g++")
+                if done.returncode:
+                    (made / "errors.txt").write_text(done.stderr, encoding="utf-8")
+        except ToolError:
+            # Not kept: another time it may be whole, and in time.
+            return None
         entry = store.get(STATION, key)
     if entry is None or not (entry / FILE).is_file():
         return None

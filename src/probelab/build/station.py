@@ -15,7 +15,7 @@ from probelab.codehash import code_hash
 from probelab.errors import DataError
 from probelab.schema.manifests import BuildManifest, BuildRow
 from probelab.schema.plan import Chunk, Variant
-from probelab.store import Store, forget, link
+from probelab.store import LOST, Store, forget, link
 from probelab.toolchain import Toolchain, host_compiler
 
 STATION = "build"
@@ -54,7 +54,11 @@ def build_chunk(chunk: Chunk, bench: Bench) -> BuildManifest:
         variant.id: _key(variant, digests[variant.kernel], bench.toolchain, code)
         for variant in chunk.variants
     }
-    missing = [v for v in chunk.variants if bench.store.get(STATION, keys[v.id]) is None]
+
+    def stored(variant: Variant) -> BuildRow | None:
+        return bench.store.read(STATION, keys[variant.id], ROW, BuildRow.model_validate_json)
+
+    missing = [variant for variant in chunk.variants if stored(variant) is None]
     failures = _make(missing, keys, digests, bench)
     folder = bench.results / STATION / chunk.id
     references = {
@@ -63,12 +67,11 @@ def build_chunk(chunk: Chunk, bench: Bench) -> BuildManifest:
     }
     rows = []
     for variant in chunk.variants:
-        entry = bench.store.get(STATION, keys[variant.id])
-        if entry is None:
-            rows.append(failures[variant.id])
+        row, entry = stored(variant), bench.store.get(STATION, keys[variant.id])
+        if row is None or entry is None:
+            rows.append(failures.get(variant.id, _failed(variant, LOST)))
             continue
         link(entry / CUBIN, folder / f"{variant.id}.cubin")
-        row = BuildRow.model_validate_json((entry / ROW).read_bytes())
         reference, roles = references[variant.kernel]
         rows.append(
             row.model_copy(
@@ -134,7 +137,7 @@ def _make_unit(
     with bench.store.scratch() as folder:
         try:
             cubin, log = compile_unit(variants, bench.kernels, bench.toolchain, folder)
-            kernels = read_kernels(cubin)
+            kernels = _read(cubin)
         except CompileError as error:
             if len(variants) == 1:
                 return {variants[0].id: _failed(variants[0], error.reason)}
@@ -147,6 +150,13 @@ def _make_unit(
     for variant in variants:
         failures |= _make_unit([variant], keys, sources, bench)
     return failures
+
+
+def _read(cubin: Path) -> list[KernelImage]:
+    try:
+        return read_kernels(cubin)
+    except DataError as error:
+        raise CompileError(f"nvcc didn't make a cubin: {error.what}", "") from None
 
 
 def _keep(

@@ -1,21 +1,30 @@
 """Translation units: many variants of one kernel file through one call of nvcc."""
 
 import re
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from probelab.errors import ToolError
 from probelab.schema.plan import Variant
-from probelab.toolchain import Toolchain
+from probelab.toolchain import Toolchain, ToolTimeoutError
 
 _ERROR = re.compile(
     r"^(?P<file>[^\s(:][^(:]*)[(:](?P<line>\d+)\)?.*?\berror\b\s*:?\s*(?P<text>.*)$"
 )
 _ANY_ERROR = re.compile(r"(?:error|fatal)\s*:?\s*(.+)", re.IGNORECASE)
 
+#: Wall-clock bounds on nvcc. Fifty of the lab's own kernels take two seconds and one takes half a
+#: second, of a slow core; heavy templates take some tens of seconds. What takes longer may never
+#: end, and a chunk of fifty such kernels waits for the second bound fifty times.
+UNIT_TIMEOUT_S = 120.0
+ALONE_TIMEOUT_S = 60.0
+#: Name in the unit's folder of a link to the folder of the kernel files.
+_KERNELS = "kernels"
+
 
 class CompileError(Exception):
-    """nvcc refused a unit.
+    """nvcc refused a unit, or made no cubin of it.
 
     Attributes:
         reason: its first error, one line.
@@ -72,25 +81,36 @@ def compile_unit(
         The cubin's path and what nvcc printed (with ptxas's resource use).
 
     Raises:
-        CompileError: if nvcc refuses the source.
+        CompileError: if nvcc refuses the source, takes too long or makes no cubin.
         ToolError: if nvcc can't be run at all.
     """
     unit, cubin = folder / "unit.cu", folder / "unit.cubin"
     unit.write_text(unit_text(variants), encoding="utf-8")
-    done = toolchain.run(
-        "nvcc",
-        [
-            *("-cubin", f"-arch={variants[0].arch}", "-std=c++17", "-Xptxas", "-v"),
-            *variants[0].flags,
-            *("-I", str(kernels.resolve()), "-o", cubin.name, unit.name),
-        ],
-        cwd=folder,
-    )
+    (folder / _KERNELS).symlink_to(kernels.resolve())
+    bound = UNIT_TIMEOUT_S if len(variants) > 1 else ALONE_TIMEOUT_S
+    try:
+        done = toolchain.compile(
+            [
+                *("-cubin", f"-arch={variants[0].arch}", "-std=c++17", "-Xptxas", "-v"),
+                *variants[0].flags,
+                *("-I", _KERNELS, "-o", cubin.name, unit.name),
+            ],
+            folder,
+            timeout_s=bound,
+        )
+    except ToolTimeoutError:
+        raise CompileError(f"nvcc took longer than {bound:.0f} s", "") from None
     log = done.stdout + done.stderr
     if done.returncode or not cubin.is_file():
-        if re.search(r"No space left on device|Disk quota exceeded", log):
-            raise ToolError("no space is left on the disk", where="nvcc", hint="make room")
-        if done.returncode < 0:
-            raise ToolError(f"was ended by signal {-done.returncode}", where="nvcc")
-        raise CompileError(first_error(log), log)
+        raise _failure(done, log)
     return cubin, log
+
+
+def _failure(done: subprocess.CompletedProcess[str], log: str) -> CompileError | ToolError:
+    if re.search(r"No space left on device|Disk quota exceeded", log):
+        return ToolError("no space is left on the disk", where="nvcc", hint="make room")
+    if done.returncode < 0:
+        return ToolError(f"was ended by signal {-done.returncode}", where="nvcc")
+    if done.returncode == 0:
+        return CompileError("nvcc didn't make a cubin: the flags ask for something else", log)
+    return CompileError(first_error(log), log)

@@ -8,7 +8,7 @@ from probelab.codehash import code_hash
 from probelab.errors import DataError
 from probelab.sass import note_search, parse_listing, split_listing
 from probelab.schema.manifests import BuildManifest, BuildRow, SassManifest, SassRow
-from probelab.store import Store, forget, link
+from probelab.store import IF_DAMAGED, LOST, Store, forget, link
 from probelab.toolchain import Toolchain
 
 STATION = "sass"
@@ -55,7 +55,11 @@ def sass_chunk(
         )
         for row in built
     }
-    missing = [row for row in built if store.get(STATION, keys[row.id]) is None]
+
+    def stored(row: BuildRow) -> SassRow | None:
+        return store.read(STATION, keys[row.id], ROW, SassRow.model_validate_json)
+
+    missing = [row for row in built if stored(row) is None]
     failures = _make(missing, keys, toolchain, results, store)
     folder = results / STATION / build.chunk
     rows: list[SassRow] = []
@@ -63,13 +67,13 @@ def sass_chunk(
         if row.status != "ok":
             rows.append(SassRow(id=row.id, status="skipped", reason=f"build: {row.reason}"))
             continue
-        entry = store.get(STATION, keys[row.id])
-        if entry is None:
-            rows.append(SassRow(id=row.id, status="failed", reason=failures[row.id]))
+        made, entry = stored(row), store.get(STATION, keys[row.id])
+        if made is None or entry is None:
+            reason = failures.get(row.id, LOST)
+            rows.append(SassRow(id=row.id, status="failed", reason=reason))
             continue
         link(entry / LISTING, folder / f"{row.id}.sass")
         link(entry / MATCHES, folder / f"{row.id}.matches.txt")
-        made = SassRow.model_validate_json((entry / ROW).read_bytes())
         rows.append(
             made.model_copy(
                 update={
@@ -106,7 +110,7 @@ def _make(
         try:
             listings = split_listing(disassemble(results / members[0].cubin, toolchain))
         except DataError as error:
-            failures |= {row.id: str(error) for row in members}
+            failures |= {row.id: f"{error} ({IF_DAMAGED})" for row in members}
             continue
         for row in members:
             listing = listings.get(row.symbol)

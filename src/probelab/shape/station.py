@@ -11,7 +11,7 @@ from probelab.schema.intent import Intent
 from probelab.schema.manifests import BuildManifest, SassManifest, ShapeManifest, ShapeRow
 from probelab.schema.plan import Chunk
 from probelab.shape import check
-from probelab.store import Store
+from probelab.store import IF_DAMAGED, Store
 
 STATION = "shape"
 ROW = "row.json"
@@ -47,18 +47,17 @@ def shape_chunk(
                 "code": code,
             }
         )
-        entry = store.get(STATION, key)
-        if entry is None:
+        row = store.read(STATION, key, ROW, ShapeRow.model_validate_json)
+        if row is None:
             try:
                 text = (results / evidence.listing).read_text(encoding="utf-8")
                 kernel = parse_listing(text)[0]
                 row = check(kernel, variant.roles, variant.placement, variant.dispatch, own)
             except (OSError, DataError) as error:
-                rows.append(ShapeRow(id=variant.id, status="failed", reason=str(error)))
+                reason = f"{error} ({IF_DAMAGED})"
+                rows.append(ShapeRow(id=variant.id, status="failed", reason=reason))
                 continue
             with store.make(STATION, key, variant.id) as folder:
                 (folder / ROW).write_text(row.model_dump_json(), encoding="utf-8")
-        else:
-            row = ShapeRow.model_validate_json((entry / ROW).read_bytes())
         rows.append(row.model_copy(update={"id": variant.id}))
     return ShapeManifest(station=STATION, chunk=chunk.id, rows=rows)

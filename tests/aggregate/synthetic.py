@@ -39,6 +39,9 @@ TOOLCHAIN = Toolchain(
 
 LAB: dict[str, Any] = {
     "probes": ["one"],
+    "sweeps": [],
+    "subset": "",
+    "only": "",
     "architectures": ["sm_90"],
     "toolchain": "pinned",
     "placements": ["isolated", "coresident"],

@@ -124,7 +124,7 @@ def test_what_a_source_writes_instead_is_its_own_and_stands_beside_the_data(tmp_
     where = "measured on NVIDIA H200 (sm_90), coresident, in_loop, 256 threads"
     assert lines[start + 2] == (
         "  **Not so in this run:** `dependent_add_chain` > `dependent_fma_chain` (+25.00 %, "
-        f"{where}; hoisted +25.00 %, isolated +25.00 %)."
+        f"{where}; other forms: hoisted +25.00 %, isolated +25.00 %)."
     )
     assert "`independent_add` > `independent_fma` (+50.00 %" in lines[start + 5]
     assert not any("Not so" in line for line in lines[start + 6 :])
@@ -165,8 +165,8 @@ def test_ties_and_reversals_against_what_was_published(tmp_path: Path) -> None:
     assert "3 of 6 pairs of roles stand as published; not as published: `independent_fma" in start
     assert "(here `independent_add` +22.90 %)" in start
     assert (
-        "`dependent_fma_chain > dependent_add_chain` (here -20.00 %; hoisted +7.14 %, isolated "
-        "-20.00 %)"
+        "`dependent_fma_chain > dependent_add_chain` (here -20.00 %; other forms: hoisted +7.14 %, "
+        "isolated -20.00 %)"
     ) in start
     assert "holds in none of" not in start
 

@@ -35,7 +35,7 @@ def _rows(data: ProbeData, form: Form, source: str) -> dict[str, Row]:
 
 
 def elsewhere(data: ProbeData, form: Form, source: str, pair: tuple[str, str]) -> str:
-    """The difference of a pair in the source's other forms: `; hoisted -7.25 %, …`."""
+    """The difference of a pair in the source's other forms: `; other forms: hoisted -7.25 %`."""
     forms = [other for other in data.forms if other.arch == form.arch]
     parts = []
     for other in forms:
@@ -43,7 +43,7 @@ def elsewhere(data: ProbeData, form: Form, source: str, pair: tuple[str, str]) -
         if other != form and pair[0] in rows and pair[1] in rows:
             ratio, _ = _relation(rows[pair[0]], rows[pair[1]])
             parts.append(f"{short_label(other, forms)} {naming.percent((ratio - 1) * 100)}")
-    return f"; {', '.join(parts)}" if parts else ""
+    return f"; other forms: {', '.join(parts)}" if parts else ""
 
 
 def premises(data: ProbeData, published: Sequence[PublishedFigure]) -> list[str]:

@@ -20,6 +20,8 @@ from probelab.report.render import Figure
 Values = list[dict[str, Any]]
 
 _PUBLISHED = "as published"
+#: A chart with a line for each of more roles than this is no picture any more.
+_MOST_ROLES = 64
 
 
 def shown_form(data: ProbeData) -> tuple[Any, ...] | None:
@@ -56,6 +58,8 @@ def _progress(data: ProbeData, published: Sequence[PublishedFigure]) -> Figure |
                 )
             )
     roles = [role for role in data.probe.role_names if role in present]
+    if len(roles) > _MOST_ROLES:
+        return None
     title = f"{data.probe.title}: progress, {forms[0].label}"
     source = f"published, {data.probe.published.source}" if given and data.probe.published else ""
     return Figure(
@@ -121,6 +125,8 @@ def _forms(data: ProbeData, published: Sequence[PublishedFigure]) -> Figure | No
         ]
     present = {row["role"] for values in panels.values() for row in values}
     roles = [role.name for role in data.probe.roles if role.name in present]
+    if len(roles) > _MOST_ROLES:
+        return None
     title = f"{data.probe.title}: progress against the reference role, by kernel form"
     chart = charts.ratio_by_form(list(panels.items()), roles, forms, data.probe.ratio, title, note)
     return Figure(f"{data.probe.name}_forms", title, chart)
@@ -130,7 +136,7 @@ def _causes(data: ProbeData) -> Figure | None:
     """Where the cycles of a warp that runs alone go, for the first architecture that has it."""
     for arch in data.archs:
         own = costs(data, arch)
-        if not own:
+        if not own or len({cost.label for cost in own}) > _MOST_ROLES:
             continue
         causes = causes_of(own)
         panels: dict[str, Values] = {}

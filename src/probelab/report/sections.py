@@ -89,6 +89,13 @@ def _sass(data: ProbeData, report: ReportData, place: Place) -> dict[str, Any]:
     }
 
 
+def _causes(data: ProbeData) -> list[tuple[str, str]]:
+    """(architecture, table): all architectures, of a probe about length the first that has one."""
+    tables_ = [(arch, causes.cause_table(data, arch)) for arch in data.archs]
+    found = [(arch, text_) for arch, text_ in tables_ if text_]
+    return found if data.sweep is None else found[:1]
+
+
 def _published(data: ProbeData, published: Sequence[PublishedFigure]) -> dict[str, Any]:
     given = data.probe.published
     return {
@@ -116,9 +123,7 @@ def probe_section(
         "role_count": len(data.probe.roles),
         "long": len(data.probe.roles) > _LONG,
         "findings": text.findings(data),
-        "causes": [
-            (arch, table_) for arch in data.archs if (table_ := causes.cause_table(data, arch))
-        ],
+        "causes": _causes(data),
         "orderings": tables.orderings(data),
         "standings": standing.standing_tables(data),
         "progress": _progress_sections(data),

@@ -3,7 +3,7 @@
 import pytest
 
 from probelab.report import naming
-from probelab.report.markdown import first_line, table
+from probelab.report.markdown import MOST_ROWS, first_line, table
 
 
 def test_ratios_in_the_form_of_each_note() -> None:
@@ -50,6 +50,12 @@ def test_a_table_drops_empty_columns_and_escapes_bars() -> None:
         r"| z    |  22 |",
     ]
     assert table(["a"], []) == ""
+
+
+def test_a_table_of_very_many_rows_is_cut() -> None:
+    lines = table(["a", "b"], [[str(n), "x"] for n in range(MOST_ROWS + 1200)]).splitlines()
+    assert len(lines) == 2 + MOST_ROWS + 1
+    assert lines[-1].startswith("| … 1,200 more rows; summary.parquet has all |")
 
 
 def test_a_first_line_is_short() -> None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from probelab.analyse.samples import Sample, Source
@@ -70,17 +71,19 @@ class Group:
     variants: list[Variant]
     launches: list[Launch]
 
+    @cached_property
+    def launch_of(self) -> dict[str, Launch]:
+        """The launch that has a role (of several the first), in the variants' order of roles."""
+        found: dict[str, Launch] = {}
+        for variant, launch in zip(self.variants, self.launches, strict=True):
+            for role in variant.roles:
+                found.setdefault(role, launch)
+        return found
+
     @property
     def roles(self) -> list[str]:
         """All roles, in the variants' order."""
-        return [role for variant in self.variants for role in variant.roles]
-
-    def launch_of(self, role: str) -> Launch:
-        """The launch that has `role`."""
-        for variant, launch in zip(self.variants, self.launches, strict=True):
-            if role in variant.roles:
-                return launch
-        raise KeyError(role)
+        return list(self.launch_of)
 
 
 class Groups:
@@ -109,9 +112,8 @@ class Groups:
 
     def sample(self, group: Group, role: str) -> Sample | None:
         """What `role` did in a group; None if the group hasn't it or it has no time."""
-        if role not in group.roles:
-            return None
-        return self.samples.get((group.launch_of(role).id, role))
+        launch = group.launch_of.get(role)
+        return self.samples.get((launch.id, role)) if launch else None
 
     def companion(self, sample: Sample, role: str) -> Sample | None:
         """What `role` did in the group of `sample`."""

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 #: Cells are padded up to here; longer ones would make all rows as long.
 _PADDED = 60
+#: Nobody reads more rows than this; the dataset has them.
+MOST_ROWS = 150
 
 
 def cell(text: str) -> str:
@@ -15,7 +17,7 @@ def cell(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A table, padded so that it reads well as text too.
+    """A table, padded so that it reads well as text too; of very many rows only the first.
 
     Args:
         header: titles of the columns.
@@ -24,6 +26,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     """
     if not rows:
         return ""
+    if len(rows) > MOST_ROWS:
+        rest = f"… {len(rows) - MOST_ROWS:,} more rows; summary.parquet has all"
+        rows = [*rows[:MOST_ROWS], [rest, *[""] * (len(header) - 1)]]
     used = [
         column for column in range(len(header)) if any(row[column].strip() for row in rows)
     ] or [0]

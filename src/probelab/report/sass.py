@@ -1,6 +1,6 @@
 """The SASS evidence of each role: verdicts, structure, excerpts of the timed loop, links."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +40,17 @@ class _Seen:
     shape: RoleShape
 
 
-def _seen(data: ProbeData, evidence: Evidence, arch: str, role: str) -> list[_Seen]:
-    """A role in all variants of an architecture, isolated first."""
-    found = []
+def _seen(data: ProbeData, evidence: Evidence, arch: str) -> dict[str, list[_Seen]]:
+    """Each role in all variants of an architecture, isolated first."""
+    found: dict[str, list[_Seen]] = defaultdict(list)
     for variant in data.variants:
         row = evidence.shape.get(variant.id)
         if variant.arch == arch and row is not None:
-            found += [_Seen(variant, shape) for shape in row.roles if shape.role == role]
-    return sorted(found, key=lambda seen: (seen.variant.placement != "isolated", seen.variant.id))
+            for shape in row.roles:
+                found[shape.role].append(_Seen(variant, shape))
+    for own in found.values():
+        own.sort(key=lambda seen: (seen.variant.placement != "isolated", seen.variant.id))
+    return found
 
 
 def _verdict(seen: Sequence[_Seen]) -> str:
@@ -127,12 +130,6 @@ def broken(data: ProbeData, evidence: Evidence) -> list[str]:
     ]
 
 
-def _family(data: ProbeData, role: str) -> str:
-    """The opcode family that a role's body is made of."""
-    intents = [one.intent for one in data.probe.roles if one.name == role]
-    return intents[0].opcode if intents[0] else ""
-
-
 def _opcodes(shape: RoleShape, family: str = "") -> str:
     """`7× FFMA, 1× BRA`, the most frequent first; only one family if it is given."""
     ordered = sorted(shape.opcodes.items(), key=lambda item: (-item[1], item[0]))
@@ -182,9 +179,11 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
     """
     compact = len(data.probe.roles) > 16
     undeclared = _undeclared(data)
+    families = {role.name: role.intent.opcode for role in data.probe.roles if role.intent}
     cells = []
+    everything = _seen(data, evidence, arch)
     for role in data.probe.role_names:
-        seen = _seen(data, evidence, arch, role)
+        seen = everything.get(role, [])
         if not seen:
             cells.append([code(role), "not checked", *[""] * 10])
             continue
@@ -198,7 +197,7 @@ def evidence_table(data: ProbeData, evidence: Evidence, arch: str, base: Path, r
                 "" if compact else first.shape.description,
                 _chains(first.shape),
                 _accumulators(first.shape),
-                _opcodes(first.shape, _family(data, role) if compact else ""),
+                _opcodes(first.shape, families.get(role, "") if compact else ""),
                 str(first.shape.instructions or ""),
                 str(first.shape.setup or ""),
                 str(first.shape.reduction or ""),
@@ -240,8 +239,9 @@ def excerpts(data: ProbeData, evidence: Evidence, arch: str) -> list[tuple[str, 
     number = EXCERPTS if full else FEW_EXCERPTS
     wanted = list(dict.fromkeys([*named, *together, *data.probe.role_names]))[:number]
     found = []
+    everything = _seen(data, evidence, arch)
     for role in data.probe.role_names:
-        seen = [one for one in _seen(data, evidence, arch, role) if one.shape.excerpt]
+        seen = [one for one in everything.get(role, []) if one.shape.excerpt]
         if role not in wanted or not seen:
             continue
         lines = seen[0].shape.excerpt[:EXCERPT_LINES]

@@ -1,5 +1,6 @@
 """Write the report and its charts."""
 
+import sys
 from pathlib import Path
 
 from probelab.report.station import report
@@ -9,7 +10,7 @@ from probelab.script import Options, parser, planned, probes, run
 
 def main(options: Options) -> None:
     """Call the station."""
-    report(
+    summary = report(
         options.results,
         planned(options.results, options.chunks),
         Evidence.of_run(options.results, options.chunks),
@@ -22,6 +23,8 @@ def main(options: Options) -> None:
         charts=options.charts,
         settings=options.settings,
     )
+    if summary.line:
+        sys.stderr.write(f"probelab: {options.out}: {summary.line}\n")
 
 
 if __name__ == "__main__":

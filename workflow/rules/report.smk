@@ -26,4 +26,4 @@ rule report:
         " --probes {params.probes:q} --measurements {input.measurements:q}"
         " --summary {input.summary:q} --comparisons {input.comparisons:q}"
         " --published {params.folder:q} --settings {params.settings:q}"
-        " --out {output.report:q} --charts {output.charts:q} 2> {log:q}"
+        " --out {output.report:q} --charts {output.charts:q} 2> >(tee {log:q} >&2)"

@@ -8,18 +8,20 @@ from probelab.store import Store
 from probelab.toolchain import Toolchain
 
 
-def main(options: Options) -> None:
+def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    store = Store(options.cache)
     bench = Bench(
         kernels=options.kernels,
         toolchain=Toolchain.find(options.toolchain),
         results=options.out.parents[1],
-        store=Store(options.cache),
+        store=store,
     )
     manifest = build_chunk(options.plan, bench)
     manifest.write(options.out)
     failed = [row.reason for row in manifest.rows if row.status == "failed"]
     tell(manifest.chunk, "kernel(s) don't compile", failed)
+    return store
 
 
 if __name__ == "__main__":

@@ -6,17 +6,19 @@ from probelab.script import Options, parser, run
 from probelab.store import Store
 
 
-def main(options: Options) -> None:
+def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    store = Store(options.cache)
     manifest = predict_chunk(
         options.plan,
         BuildManifest.read(options.build),
         SassManifest.read(options.sass),
         ShapeManifest.read(options.shape),
         options.out.parents[1],
-        Store(options.cache),
+        store,
     )
     manifest.write(options.out)
+    return store
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ from probelab.store import Store
 from probelab.toolchain import Toolchain
 
 
-def main(options: Options) -> None:
+def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    store = Store(options.cache)
     manifest = sass_chunk(
         BuildManifest.read(options.build),
         Toolchain.find(options.toolchain),
         options.out.parents[1],
-        Store(options.cache),
+        store,
     )
     manifest.write(options.out)
+    return store
 
 
 if __name__ == "__main__":

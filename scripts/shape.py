@@ -15,15 +15,16 @@ def intents(text: str) -> dict[str, Intent]:
     return {role: Intent.model_validate(intent) for role, intent in json.loads(text).items()}
 
 
-def main(options: Options) -> None:
+def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    store = Store(options.cache)
     manifest = shape_chunk(
         options.plan,
         options.intents,
         BuildManifest.read(options.build),
         SassManifest.read(options.sass),
         options.out.parents[1],
-        Store(options.cache),
+        store,
     )
     broken = [row for row in manifest.rows if row.status == "broken"]
     if options.strict and broken:
@@ -34,6 +35,7 @@ def main(options: Options) -> None:
         )
     manifest.write(options.out)
     tell(manifest.chunk, "kernel(s) haven't the intended shape", [row.reason for row in broken])
+    return store
 
 
 if __name__ == "__main__":

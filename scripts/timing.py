@@ -8,8 +8,9 @@ from probelab.store import Store
 from probelab.timing.station import time_chunk
 
 
-def main(options: Options) -> None:
+def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    store = Store(options.cache)
     predictions = PredictManifest.read(options.predict)
     manifest = time_chunk(
         predictions.plan,
@@ -18,13 +19,14 @@ def main(options: Options) -> None:
         predictions,
         options.settings,
         options.out.parents[1],
-        Store(options.cache),
+        store,
         sorted(options.recordings.glob("*.parquet")),
     )
     manifest = manifest.model_copy(update={"machine": options.machine})
     manifest.write(options.out)
     failed = [row.reason for row in manifest.rows if row.status == "failed"]
     tell(manifest.chunk, "launch(es) failed", failed)
+    return store
 
 
 if __name__ == "__main__":

@@ -2,15 +2,18 @@
 
 import argparse
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from probelab import pace
 from probelab.config.load import read_yaml, validate
 from probelab.config.models import Probe
 from probelab.errors import ProbelabError
 from probelab.schema.manifests import PredictManifest
 from probelab.schema.plan import Chunk, TimingSettings
+from probelab.store import Store
 
 Options = argparse.Namespace
 
@@ -45,11 +48,20 @@ def parser(description: str | None, *options: str) -> argparse.ArgumentParser:
     return made
 
 
-def run(station: Callable[[Options], None], arguments: argparse.ArgumentParser) -> None:
-    """Run a station's command; what is wrong outside of the code ends it with one line."""
+def run(station: Callable[[Options], Store | None], arguments: argparse.ArgumentParser) -> None:
+    """Run a station's command; what is wrong outside of the code ends it with one line.
+
+    Args:
+        station: does the work; the store that it returns learns how long it took.
+        arguments: of the command.
+    """
     options = arguments.parse_args()
+    started = time.perf_counter()
     try:
-        station(options)
+        store = station(options)
+        if store is not None:
+            seconds = round(time.perf_counter() - started, 3)
+            pace.note(store.root, Path(sys.argv[0]).stem, options.out.stem, store.made, seconds)
     except ProbelabError as error:
         sys.exit(f"probelab: {error}")
     except OSError as error:

@@ -102,6 +102,8 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        #: Entries that this object has made.
+        self.made = 0
 
     def _place(self, station: str, key: str) -> Path:
         return self.root / station / key[:2] / key
@@ -173,6 +175,7 @@ class Store:
                 path.chmod(0o444)
             aside.chmod(0o755)
             if _put(aside, place):
+                self.made += 1
                 self._log(station, key, label)
         except OSError as error:
             if error.errno not in _DISK_ERRORS:

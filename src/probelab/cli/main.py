@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from probelab import __version__
-from probelab.cli import cache, doctor, record, time
+from probelab.cli import cache, doctor, plan, record, time
 from probelab.cli.errors import OneLineGroup
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ def main(
 
 
 app.command("doctor")(doctor.doctor)
+app.command("plan")(plan.plan)
 app.command("time")(time.time)
 app.command("record")(record.record)
 app.add_typer(cache.app, name="cache")

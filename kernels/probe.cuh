@@ -140,11 +140,15 @@ void portable_reference(unsigned thread, float seed, const unsigned long long* i
     reference<State, Role>(thread, seed, iterations, count, sinks);
 }
 
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(PROBE_WITHOUT_FMA)
 // A compiler for plain x86-64 calls a library function for each fused operation, 20 times slower.
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(PROBE_WITHOUT_FMA)
+#define PROBE_TARGET_FMA __attribute__((target("fma")))
+#endif
+
+#ifdef PROBE_TARGET_FMA
 template <class State, class Role>
-__attribute__((target("fma"))) void fused_reference(unsigned thread, float seed, const unsigned long long* iterations,
-                                                    int count, float* sinks) {
+PROBE_TARGET_FMA void fused_reference(unsigned thread, float seed, const unsigned long long* iterations, int count,
+                                      float* sinks) {
     reference<State, Role>(thread, seed, iterations, count, sinks);
 }
 
@@ -311,7 +315,7 @@ PROBE_INLINE void run(ProbeRecord* records, unsigned long long clock_budget_cycl
 #undef PROBE_END
 #undef PROBE_DISPATCH
 
-#ifndef PROBE_ROLES
+#if !defined(PROBE_ROLES) && !defined(PROBE_HOST)
 #error "PROBE_ROLES is not set: the roles of this variant, separated by commas"
 #endif
 

@@ -1,4 +1,8 @@
-"""The host reference: the roles of a kernel file compiled for the CPU."""
+"""The host reference: a kernel file compiled for the CPU, to compute what the sinks must be.
+
+It knows a list of roles; or, for a kernel whose variants have settings of their own, it takes the
+settings as arguments, so that one compilation serves all variants.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +24,14 @@ TIMEOUT_S = 120.0
 def build_reference(
     kernel: Path, source_digest: str, roles: Sequence[str], store: Store, code: str
 ) -> Path | None:
-    """The shared object that computes the sinks of `roles`, from the store or made now.
+    """The shared object that computes the sinks of a kernel file, from the store or made now.
+
+    Args:
+        kernel: the kernel file.
+        source_digest: of it and its headers.
+        roles: those that it is to know; none: it takes settings as arguments.
+        store: where it is kept.
+        code: digest of the code that builds.
 
     Returns:
         Its path; None for a kernel that doesn't compile for the CPU, as a user's own may not, or
@@ -37,11 +48,13 @@ def build_reference(
         # As nvcc does, g++ looks for headers beside the kernel even if the kernel is a link.
         folder = kernel.parent.resolve()
         command = [
-            *(compiler, *_FLAGS, "-DPROBE_HOST", f"-DPROBE_ROLES={','.join(roles)}"),
+            *(compiler, *_FLAGS, "-DPROBE_HOST"),
+            *([f"-DPROBE_ROLES={','.join(roles)}"] if roles else []),
             *("-I", str(folder), str(folder / kernel.name), "-o", FILE),
         ]
+        what = f"{len(roles)} roles" if roles else "all settings"
         try:
-            with store.make(STATION, key, f"{kernel.stem}: {len(roles)} roles") as made:
+            with store.make(STATION, key, f"{kernel.stem}: {what}") as made:
                 done = run_bounded(command, cwd=made, timeout_s=TIMEOUT_S)
                 if done.returncode < 0:
                     raise ToolError(f"was ended by signal {-done.returncode}", where="g++")

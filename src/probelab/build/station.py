@@ -62,8 +62,8 @@ def build_chunk(chunk: Chunk, bench: Bench) -> BuildManifest:
     failures = _make(missing, keys, digests, bench)
     folder = bench.results / STATION / chunk.id
     references = {
-        name: _reference(name, chunk.variants, digests[name], folder, bench, code)
-        for name in digests
+        kind: _reference(kind, chunk.variants, digests[kind[0]], folder, bench, code)
+        for kind in sorted({_reference_kind(variant) for variant in chunk.variants})
     }
     rows = []
     for variant in chunk.variants:
@@ -72,16 +72,13 @@ def build_chunk(chunk: Chunk, bench: Bench) -> BuildManifest:
             rows.append(failures.get(variant.id, _failed(variant, LOST)))
             continue
         link(entry / CUBIN, folder / f"{variant.id}.cubin")
-        reference, roles = references[variant.kernel]
-        rows.append(
-            row.model_copy(
-                update={
-                    "cubin": f"{STATION}/{chunk.id}/{variant.id}.cubin",
-                    "reference": f"{STATION}/{chunk.id}/{reference}" if reference else "",
-                    "reference_roles": roles if reference else [],
-                }
-            )
-        )
+        update: dict[str, object] = {"cubin": f"{STATION}/{chunk.id}/{variant.id}.cubin"}
+        reference, roles = references[_reference_kind(variant)]
+        if reference:
+            update["reference"] = f"{STATION}/{chunk.id}/{reference}"
+            update["reference_roles"] = roles or variant.roles
+            update["reference_settings"] = [value for _, value in sorted(variant.defines.items())]
+        rows.append(row.model_copy(update=update))
     kept = {f"{row.id}.cubin" for row in rows if row.status == "ok"}
     forget(folder, kept | {name for name, _ in references.values()})
     return BuildManifest(station=STATION, chunk=chunk.id, rows=rows)
@@ -98,15 +95,27 @@ def _key(variant: Variant, source: str, toolchain: Toolchain, code: str) -> str:
     )
 
 
+def _reference_kind(variant: Variant) -> tuple[str, bool]:
+    """The kernel file, and whether the host reference is to take settings as arguments."""
+    return variant.kernel, bool(variant.defines)
+
+
 def _reference(
-    name: str, variants: Iterable[Variant], source: str, folder: Path, bench: Bench, code: str
+    kind: tuple[str, bool],
+    variants: Iterable[Variant],
+    source: str,
+    folder: Path,
+    bench: Bench,
+    code: str,
 ) -> tuple[str, list[str]]:
-    """Name of the linked host reference (empty: none) and the roles it knows."""
-    roles = sorted({role for v in variants if v.kernel == name for role in v.roles})
+    """Name of the linked host reference (empty: none) and the roles it knows, if it knows any."""
+    name, by_settings = kind
+    known = {role for v in variants if _reference_kind(v) == kind for role in v.roles}
+    roles = [] if by_settings else sorted(known)
     path = build_reference(bench.kernels / name, source, roles, bench.store, code)
     if path is None:
         return "", []
-    target = f"{Path(name).stem}.reference.so"
+    target = f"{Path(name).stem}.{'settings' if by_settings else 'reference'}.so"
     link(path, folder / target)
     return target, roles
 

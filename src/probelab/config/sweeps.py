@@ -204,7 +204,16 @@ _MACROS: Mapping[str, tuple[str, ...]] = {
     "operands": ("register", "immediate", "constant"),
     "reduction": ("none", "after", "chain", "tree"),
 }
-_OPCODES: Mapping[str, str] = {"fma": "FFMA", "add": "FADD", "mul": "FMUL", "imad": "IMAD"}
+_OPCODES: Mapping[Op, str] = {
+    "fma": "FFMA",
+    "add": "FADD",
+    "mul": "FMUL",
+    "imad": "IMAD",
+    "iadd": "IADD3",
+}
+
+#: The kernel's `seed`. Products of it stay finite for 10^8 cycles, and every factor shows.
+SEED = 1 + 2**-22
 
 
 def defines(point: Point) -> dict[str, int]:
@@ -216,15 +225,12 @@ def defines(point: Point) -> dict[str, int]:
     }
 
 
-def intent(point: Point) -> Intent | None:
-    """What the SASS of a point must show; None where no single opcode makes the chain."""
-    opcode = _OPCODES.get(point.op)
-    if opcode is None:
-        return None
+def intent(point: Point) -> Intent:
+    """What the SASS of a point must show."""
     return Intent(
-        opcode=opcode,
+        opcode=_OPCODES[point.op],
         chains=point.chains,
-        operands="register" if point.operands == "register" else "any",
+        operands="any" if point.operands == "constant" else point.operands,
         reduction="each_iteration" if point.reduction in ("chain", "tree") else "none",
     )
 
@@ -245,6 +251,7 @@ def as_probe(sweep: Sweep, points: list[Point]) -> Probe:
         flags=sweep.flags,
         placements=["isolated"],
         clock_budget_cycles=sweep.clock_budget_cycles,
+        seed=SEED,
         isolated_threads_per_block=[128 * warps for warps in sweep.warps_per_sub_core],
         roles=[
             Role(

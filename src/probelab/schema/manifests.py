@@ -46,6 +46,11 @@ class BuildRow(Record):
     reference_roles: list[str] = Field(
         default_factory=list, description="roles that the host reference knows, by index"
     )
+    reference_settings: list[int] = Field(
+        default_factory=list,
+        description="the variant's own -D settings in the order of their names, which the host "
+        "reference takes as arguments; empty: it knows its roles",
+    )
 
 
 class SassRow(Record):

@@ -282,7 +282,12 @@ class _Judging:
         path = self._results / build.reference
         try:
             # The roles too: a variant that is the same kernel has its sinks under other indices.
-            identity = digest([digest_file(path), build.reference_roles, item.variant.roles])
+            identity = digest(
+                [
+                    *(digest_file(path), build.reference_roles, item.variant.roles),
+                    *([build.reference_settings] if build.reference_settings else []),
+                ]
+            )
         except OSError as error:
             return None, f"can't read the host reference: {error.strerror}", measurement
         unknown = [
@@ -296,7 +301,9 @@ class _Judging:
             return known, note, measurement
         queries = sink_queries(measurement.samples, item.launch, indices)
         try:
-            sinks = self._references.sinks(path, item.launch.seed, queries)
+            sinks = self._references.sinks(
+                path, item.launch.seed, queries, build.reference_settings
+            )
         except ToolError as error:
             logger.warning("%s: %s", item.launch.id, error)
             return None, str(error), measurement

@@ -2,7 +2,7 @@
 
 from probelab.analyse.station import analyse
 from probelab.schema.tidy import Evidence
-from probelab.script import Options, parser, planned, probes, run
+from probelab.script import Options, chosen_sweeps, parser, planned, probes, run
 
 
 def main(options: Options) -> None:
@@ -11,7 +11,7 @@ def main(options: Options) -> None:
         options.measurements,
         planned(options.results, options.chunks),
         Evidence.of_run(options.results, options.chunks),
-        probes(options.probes),
+        [*probes(options.probes), *(chosen.probe for chosen in chosen_sweeps(options))],
         summary=options.out,
         comparisons=options.comparisons,
     )
@@ -22,6 +22,7 @@ if __name__ == "__main__":
         main,
         parser(
             __doc__,
-            *("--results", "--chunks", "--probes", "--measurements", "--comparisons", "--out"),
+            *("--results", "--chunks", "--probes", "--sweeps", "--subset", "--only"),
+            *("--measurements", "--comparisons", "--out"),
         ),
     )

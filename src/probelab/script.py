@@ -1,6 +1,7 @@
 """What the stations' commands in scripts/ share: arguments, and errors as one line."""
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter
@@ -8,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from probelab import pace
-from probelab.config.load import read_yaml, validate
+from probelab.config.load import ChosenSweep, read_sweep, read_yaml, validate
 from probelab.config.models import Probe
 from probelab.errors import ProbelabError
 from probelab.schema.manifests import PredictManifest
@@ -29,6 +30,9 @@ _OPTIONS: dict[str, dict[str, object]] = {
     "--results": {"type": Path, "help": "the results folder"},
     "--chunks": {"nargs": "+", "help": "ids of all chunks"},
     "--probes": {"type": Path, "nargs": "+", "help": "configuration files of the probes"},
+    "--sweeps": {"type": Path, "nargs": "*", "help": "configuration files of the sweeps"},
+    "--subset": {"help": "name of a subset of the sweeps; empty: all"},
+    "--only": {"help": "a condition on the sweeps' points; empty: none"},
     "--measurements": {"type": Path, "help": "the dataset of single warps"},
     "--summary": {"type": Path, "help": "the dataset of roles"},
     "--comparisons": {"type": Path, "help": "the dataset of pairs of roles"},
@@ -88,6 +92,23 @@ def planned(results: Path, chunks: list[str]) -> list[Chunk]:
         DataError: if one of them is missing or damaged.
     """
     return [PredictManifest.read(results / "predict" / f"{chunk}.json").plan for chunk in chunks]
+
+
+def chosen_sweeps(options: Options) -> list[ChosenSweep]:
+    """The sweeps that `--sweeps`, `--subset` and `--only` name.
+
+    Raises:
+        ConfigError: with the first thing that is wrong.
+    """
+    return [
+        read_sweep(path, path.name, _text(options.subset), _text(options.only))
+        for path in options.sweeps
+    ]
+
+
+def _text(option: str) -> str:
+    """A text that came as JSON, since an empty argument would vanish from a command."""
+    return str(json.loads(option))
 
 
 def probes(paths: list[Path]) -> list[Probe]:

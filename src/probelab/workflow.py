@@ -111,6 +111,12 @@ class Workflow:
         return [_shown(path, self.root) for path in paths]
 
     @property
+    def sweep_files(self) -> list[str]:
+        """The sweeps' configuration files, relative to the root where they lie in it."""
+        paths = [config_file("sweeps", name, self.root) for name in self.configuration.lab.sweeps]
+        return [_shown(path, self.root) for path in paths]
+
+    @property
     def tools(self) -> str:
         """Identity of the compiler and the disassembler."""
         return (
@@ -189,7 +195,7 @@ class Workflow:
                     {role.name: role.reference for role in probe.roles},
                     [claim.model_dump() for claim in probe.claims],
                 ]
-                for probe in self.configuration.probes
+                for probe in self.configuration.everything
             }
         )
 

@@ -12,11 +12,16 @@ rule analyse:
         "../../environment.yml"
     params:
         probes=[str(ROOT / path) for path in LAB.probe_files],
+        sweeps=[str(ROOT / path) for path in LAB.sweep_files],
+        subset=json.dumps(SETTINGS.subset),
+        only=json.dumps(SETTINGS.only),
         chunks=list(LAB.chunks),
         references=LAB.references(),
         code=LAB.code("analyse"),
         script=str(ROOT / "scripts" / "analyse.py"),
     shell:
         "python {params.script:q} --results results --chunks {params.chunks:q}"
-        " --probes {params.probes:q} --measurements {input.measurements:q}"
+        " --probes {params.probes:q}"
+        " --sweeps {params.sweeps:q}"
+        " --subset {params.subset:q} --only {params.only:q} --measurements {input.measurements:q}"
         " --out {output.summary:q} --comparisons {output.comparisons:q} 2> {log:q}"

@@ -1,4 +1,5 @@
 # The plan: a pure function of config, code and tools, called while this is parsed.
+import json
 import os
 import sys
 from pathlib import Path

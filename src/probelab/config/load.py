@@ -194,8 +194,7 @@ def load(settings: Mapping[str, Any], root: Path, where: str = "config") -> Conf
     for name in lab.sweeps:
         path = config_file("sweeps", name, root, where)
         shown = _shown(path, root)
-        sweep = validate(Sweep, read_yaml(path, shown), shown)
-        chosen = _choose(sweep, lab, shown, where)
+        chosen = read_sweep(path, shown, lab.subset, lab.only, where)
         sweeps.append(chosen)
         _add(chosen.probe, [*probes, *(other.probe for other in sweeps[:-1])], root, shown)
     return Configuration(lab, probes, sweeps)
@@ -210,16 +209,23 @@ def _add(probe: Probe, others: list[Probe], root: Path, shown: str) -> None:
     others.append(probe)
 
 
-def _choose(sweep: Sweep, lab: Lab, shown: str, where: str) -> ChosenSweep:
-    """The points of a sweep that the lab's keys `subset` and `only` leave."""
-    if lab.subset and lab.subset not in sweep.subsets:
+def read_sweep(
+    path: Path, shown: str, subset: str, only: str, where: str = "config"
+) -> ChosenSweep:
+    """A sweep, with the points that the lab's keys `subset` and `only` leave.
+
+    Raises:
+        ConfigError: with the first thing that is wrong.
+    """
+    sweep = validate(Sweep, read_yaml(path, shown), shown)
+    if subset and subset not in sweep.subsets:
         raise ConfigError(
-            f"subset: {shown} has no subset {lab.subset!r}",
+            f"subset: {shown} has no subset {subset!r}",
             where=where,
             hint=f"it has {', '.join(sweep.subsets) or 'none'}",
         )
     try:
-        points = list(sweep.points(lab.subset, condition(lab.only) if lab.only else ""))
+        points = list(sweep.points(subset, condition(only) if only else ""))
     except ValueError as error:
         raise ConfigError(f"only: {error}", where=where) from None
     if not points:

@@ -121,6 +121,13 @@ def test_forms_of_selection(form: str) -> None:
     assert (row.status, row.reason) == ("ok", "")
 
 
+def test_a_selection_that_takes_more_than_compares_is_broken() -> None:
+    assert checked(in_loop([LOAD, *LADDER])).status == "ok"
+    row = checked(in_loop(["LDG.E.U8 R25, [R20.64]", *LADDER]))
+    assert row.status == "broken"
+    assert row.reason == "selection of a role also takes 1 LDG, 0x0020"
+
+
 def test_a_compare_before_the_loop() -> None:
     before = ["S13 ISETP.NE.AND P1, PT, R25, RZ, PT", "S13 ISETP.NE.AND P2, PT, R25, 0x1, PT"]
     row = checked(in_loop(["@!P1 BRA {one}", "@!P2 BRA {two}", "BRA {three}"], before))

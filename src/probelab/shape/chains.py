@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from probelab.sass.kernel import Instruction
-from probelab.shape.regions import Regions, Source
+from probelab.shape.dataflow import Source
+from probelab.shape.regions import Regions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from probelab.sass.kernel import Instruction, Kernel
 from probelab.sass.operands import Constant, Register
 from probelab.schema.intent import Intent
 from probelab.shape.chains import Chains
+from probelab.shape.dataflow import has_immediate, is_move
 from probelab.shape.paths import Path
-from probelab.shape.regions import Regions, has_immediate, is_move
+from probelab.shape.regions import Regions
 from probelab.shape.words import listed
 
 _LOCAL_MEMORY = frozenset({"LDL", "STL"})
@@ -81,7 +82,20 @@ def chain_findings(evidence: Evidence, intent: Intent) -> list[str]:
         instructions = evidence.instructions(steps)
         if instructions:
             found.append(f"{instructions[0].opcode} at {_where(instructions)} {what}")
+    found += _strange_sources(evidence)
     return found + _register_findings(evidence, intent)
+
+
+def _strange_sources(evidence: Evidence) -> list[str]:
+    """Arithmetic that reads what neither arithmetic nor a move makes in the loop."""
+    regions, flow = evidence.regions, evidence.regions.flow
+    return [
+        f"{flow.instructions[index].opcode} at {flow.instructions[index].address:#06x} reads what "
+        f"{flow.instructions[source.step].opcode} at "
+        f"{flow.instructions[source.step].address:#06x} makes"
+        for index in regions.steps("body", "reduction")
+        for source in sorted(flow.producers(index) - flow.origins(index), key=lambda one: one.step)
+    ][:1]
 
 
 def _register_findings(evidence: Evidence, intent: Intent) -> list[str]:
@@ -113,7 +127,7 @@ def _register_findings(evidence: Evidence, intent: Intent) -> list[str]:
     return found
 
 
-def surrounding_findings(evidence: Evidence, intent: Intent) -> list[str]:
+def surrounding_findings(evidence: Evidence, intent: Intent, *, may_dispatch: bool) -> list[str]:
     """Differences in source setup, reduction and what else is on the path."""
     regions, chains = evidence.regions, evidence.chains
     found: list[str] = []
@@ -140,12 +154,17 @@ def surrounding_findings(evidence: Evidence, intent: Intent) -> list[str]:
             found.append(f"the reduction leaves out {names}")
         elif not any(source.step in reduction and source.carried for source in read):
             found.append("the sum isn't kept from one iteration to the next")
-    # A NOP, or a move of what only other roles or the code behind the loop read, costs an issue and
-    # changes nothing else; it is counted, and no reason to refuse the variant.
+        elif len(reduction) > len(chains.chains):
+            found.append(
+                f"a sum of {len(chains.chains)} and the sink takes {len(chains.chains)} "
+                f"instructions, found {_counts(evidence.instructions(reduction))}"
+            )
+    # Where roles meet, a NOP or a move of what only other roles read costs an issue and changes
+    # nothing else; it is counted, and no reason to refuse the variant.
     others = [
         one
         for one in evidence.instructions(regions.steps("other"))
-        if one.opcode != "NOP" and not is_move(one)
+        if not (may_dispatch and (one.opcode == "NOP" or is_move(one)))
     ]
     if others:
         found.append(f"of use to neither body nor loop: {_counts(others)}, {_where(others)}")
@@ -168,15 +187,44 @@ def loop_findings(evidence: Evidence, *, may_dispatch: bool) -> list[str]:
     local = [one for one in instructions if one.opcode in _LOCAL_MEMORY]
     if local:
         found.append(f"local memory in the loop: {_counts(local)}, {_where(local)}")
+    found += _control_findings(evidence)
     inner = [one for one in loops(kernel) if one.body < loop.body]
     if inner:
         found.append(f"another loop, at {inner[0].head:#06x}, lies in the timed loop")
+    outer = [one for one in loops(kernel) if loop.body < one.body]
+    if outer:
+        found.append(f"the timed loop lies inside another loop, at {outer[0].head:#06x}")
     if not may_dispatch:
         if len(loop.back_edges) > 1:
             found.append(f"expected one back-edge, found {len(loop.back_edges)}")
         dispatch = evidence.instructions(evidence.regions.steps("dispatch"))
         if dispatch:
             found.append(f"selection inside the loop: {_counts(dispatch)}, {_where(dispatch)}")
+    elif odd := evidence.instructions(evidence.regions.odd_dispatch()):
+        found.append(f"selection of a role also takes {_counts(odd)}, {_where(odd)}")
+    return found
+
+
+def _control_findings(evidence: Evidence) -> list[str]:
+    """Differences in what ends the loop, and what counts its iterations."""
+    control = evidence.regions.control
+    found: list[str] = []
+    if not control.clocked:
+        found.append("the clock that the loop reads doesn't decide its end")
+    odd = evidence.instructions(control.odd)
+    if odd:
+        found.append(
+            f"the loop's end takes more than a comparison of the clock: "
+            f"{_counts(odd)}, {_where(odd)}"
+        )
+    if not control.counter:
+        found.append("nothing in the loop counts its iterations")
+    elif control.increment not in (None, 1):
+        (counter,) = evidence.instructions(control.counter[:1])
+        found.append(
+            f"the counter goes up by {control.increment} in each iteration, not by 1: "
+            f"{counter.opcode} at {counter.address:#06x}"
+        )
     return found
 
 

@@ -13,8 +13,9 @@ from probelab.shape.compare import (
     loop_findings,
     surrounding_findings,
 )
+from probelab.shape.dataflow import has_immediate
 from probelab.shape.paths import CannotFollowError, Path, RolePaths, WrongStructureError
-from probelab.shape.regions import find_regions, has_immediate, is_arithmetic
+from probelab.shape.regions import find_regions
 from probelab.shape.words import describe_chains, excerpt, mnemonic_counts
 
 Verdict = Literal["ok", "broken", "not checked"]
@@ -54,11 +55,7 @@ def _role_shape(
     flow = regions.flow
     chains = find_chains(regions, intent.opcode if intent is not None else None)
     evidence = Evidence(kernel, path, regions, chains)
-    unknown = [
-        one.instruction
-        for one in path.steps
-        if one.active is None and is_arithmetic(one.instruction)
-    ]
+    unknown = [one.instruction for one in path.steps if one.active is None]
     status: Verdict
     if intent is None:
         status, findings = "not checked", [_NO_INTENT]
@@ -70,7 +67,7 @@ def _role_shape(
     else:
         findings = [
             *chain_findings(evidence, intent),
-            *surrounding_findings(evidence, intent),
+            *surrounding_findings(evidence, intent, may_dispatch=may_dispatch),
             *loop_findings(evidence, may_dispatch=may_dispatch),
         ]
         status = "broken" if findings else "ok"

@@ -72,6 +72,7 @@ class RawResult(Record):
     toolchain: Toolchain
     harness_version: int
     device: Device | None = None
+    node: str = Field(default="", description="name of the machine that measured; empty: unknown")
     measured_at: str = Field(default="", description="UTC, ISO 8601; empty when predicted")
     recording: str = Field(default="", description="name of the recording that it was taken from")
     model_reason: str = Field(default="", description="what the prediction assumes")

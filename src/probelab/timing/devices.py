@@ -5,9 +5,11 @@ a device: clocks and power stay as they are found.
 """
 
 import ctypes
+import fcntl
 import importlib.util
 import logging
 import os
+import socket
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -54,6 +56,11 @@ class Gpu:
     def arch(self) -> str:
         """`sm_90` for compute capability 9.0."""
         return "sm_" + self.compute_capability.replace(".", "")
+
+
+def node_name() -> str:
+    """This machine's name, as its batch system calls it if there is one."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
 
 
 def driver_present() -> bool:
@@ -161,15 +168,14 @@ def locked(gpus: Sequence[Gpu], wait_s: float | None = None) -> Iterator[Gpu]:
     told = False
     while True:
         for gpu in gpus:
-            lock = FileLock(_lock_path(gpu), timeout=0, mode=0o666)
             try:
-                lock.acquire()
-            except Timeout:
-                continue
-            except OSError as error:  # another user's file, for instance
+                lock = _lock(_lock_path(gpu))
+            except OSError as error:
                 logger.warning("no lock on %s (%s): timing without it", gpu.name, error)
                 yield gpu
                 return
+            if lock is None:
+                continue
             try:
                 yield gpu
             finally:
@@ -181,6 +187,45 @@ def locked(gpus: Sequence[Gpu], wait_s: float | None = None) -> Iterator[Gpu]:
             logger.info("waiting for %s", ", ".join(gpu.name for gpu in gpus))
             told = True
         time.sleep(_LOCK_POLL_S)
+
+
+def _lock(path: Path) -> "FileLock | _ForeignLock | None":
+    """The lock on a file; None if another process holds it.
+
+    Raises:
+        OSError: if the file can't be locked at all.
+    """
+    lock = FileLock(path, timeout=0, mode=0o666)
+    try:
+        lock.acquire()
+    except Timeout:
+        return None
+    except PermissionError:
+        return _ForeignLock.acquire(path)
+    return lock
+
+
+@dataclass(frozen=True)
+class _ForeignLock:
+    """A lock on another user's file, which takes no right to write it."""
+
+    descriptor: int
+
+    @classmethod
+    def acquire(cls, path: Path) -> "_ForeignLock | None":
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+        return cls(descriptor)
+
+    def release(self) -> None:
+        os.close(self.descriptor)
 
 
 def _lock_path(gpu: Gpu) -> Path:

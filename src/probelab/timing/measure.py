@@ -16,7 +16,7 @@ from probelab.schema.raw import Device, RawResult
 from probelab.timing import HARNESS_VERSION
 from probelab.timing.arguments import ArgumentError, check_parameters
 from probelab.timing.child import python_command
-from probelab.timing.devices import Gpu, locked, pycuda_present, visible_gpus
+from probelab.timing.devices import Gpu, locked, node_name, pycuda_present, visible_gpus
 from probelab.timing.driver import LaunchRequest
 from probelab.timing.judge import Judge, Sinks, sink_queries
 from probelab.timing.measurement import (
@@ -211,6 +211,7 @@ class GpuTimer:
             settings_digest=item.launch.settings_digest,
             harness_version=HARNESS_VERSION,
             device=device,
+            node=node_name(),
             samples=outcome.samples,
         )
         timed, measurement = judging.judge(item, measurement)
@@ -259,6 +260,7 @@ class _Judging:
             toolchain=toolchain(item.build),
             harness_version=measurement.harness_version,
             device=measurement.device,
+            node=measurement.node,
             measured_at=min(sample.started_at for sample in ordered),
             sink_reason=note,
             repeats=repeats,

@@ -54,6 +54,7 @@ class Measurement(Record):
     settings_digest: str
     harness_version: int
     device: Device
+    node: str = Field(default="", description="name of the machine")
     samples: list[Sample]
     reference_digest: str = Field(default="", description="of the host reference; empty: none")
     sinks: list[ExpectedSink] = Field(default_factory=list)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes requirements.lock and requirements-gpu.lock from pyproject.toml. What they pin stays as
-# it is where it still fits; UPGRADE=1 takes the newest versions.
+# Writes requirements.lock, requirements-gpu.lock and requirements-cluster.lock from pyproject.toml.
+# What they pin stays as it is where it still fits; UPGRADE=1 takes the newest versions.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 # shellcheck source=scripts/common.sh
@@ -28,10 +28,22 @@ with open("pyproject.toml", "rb") as stream:
 nvcc = next(line for line in extras["cuda"] if line.startswith("nvidia-cuda-nvcc=="))
 print(*extras["gpu"], "wheel", nvcc.replace("nvcc", "profiler-api"), sep="\n")
 PY
-cp requirements-gpu.lock "$work/gpu.txt" 2>/dev/null || true
-compile -c requirements.lock "$work/gpu.in" -o "$work/gpu.txt"
-awk '
-  /^[a-z0-9]/ { split($0, part, "=="); take = !(part[1] in have) }
-  FNR == NR { have[part[1]]; next }
-  take' requirements.lock "$work/gpu.txt" >requirements-gpu.lock
-say "wrote requirements.lock and requirements-gpu.lock"
+# lack INPUT LOCK: lock what INPUT asks for and requirements.lock lacks.
+lack() {
+  cp "$2" "$work/more.txt" 2>/dev/null || rm -f "$work/more.txt"
+  compile -c requirements.lock "$1" -o "$work/more.txt"
+  awk '
+    /^[a-z0-9]/ { split($0, part, "=="); take = !(part[1] in have) }
+    FNR == NR { have[part[1]]; next }
+    take' requirements.lock "$work/more.txt" >"$2"
+}
+lack "$work/gpu.in" requirements-gpu.lock
+
+"$work/uv/bin/python" - >"$work/cluster.in" <<'PY'
+import tomllib
+with open("pyproject.toml", "rb") as stream:
+    extras = tomllib.load(stream)["project"]["optional-dependencies"]
+print(*extras["cluster"], sep="\n")
+PY
+lack "$work/cluster.in" requirements-cluster.lock
+say "wrote requirements.lock, requirements-gpu.lock and requirements-cluster.lock"

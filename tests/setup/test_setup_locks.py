@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-LOCKS = ("requirements.lock", "requirements-gpu.lock")
+LOCKS = ("requirements.lock", "requirements-gpu.lock", "requirements-cluster.lock")
 
 
 @pytest.fixture
@@ -56,12 +56,15 @@ def test_everything_declared_is_pinned_as_declared(root: Path, project: dict[str
         assert all(declared.specifier.contains(version(pin)) for pin in found), text
 
 
-def test_the_gpu_lock_adds_to_the_other(root: Path, project: dict[str, Any]) -> None:
-    base, gpu = entries(root / "requirements.lock"), entries(root / "requirements-gpu.lock")
-    assert not base.keys() & gpu.keys()
-    for text in project["optional-dependencies"]["gpu"]:
+@pytest.mark.parametrize("extra", ["gpu", "cluster"])
+def test_the_lock_of_an_extra_adds_to_the_other(
+    root: Path, project: dict[str, Any], extra: str
+) -> None:
+    base, more = entries(root / "requirements.lock"), entries(root / f"requirements-{extra}.lock")
+    assert not base.keys() & more.keys()
+    for text in project["optional-dependencies"][extra]:
         declared = Requirement(text)
-        assert declared.specifier.contains(version(gpu[canonicalize_name(declared.name)][0]))
+        assert declared.specifier.contains(version(more[canonicalize_name(declared.name)][0]))
 
 
 def test_nvidias_tools_are_of_one_version(root: Path) -> None:

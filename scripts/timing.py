@@ -1,15 +1,23 @@
 """Time the launches of a chunk: on a GPU, else from a recording, else by the model."""
 
+import os
+import sys
 from pathlib import Path
 
 from probelab.schema.manifests import BuildManifest, PredictManifest, ShapeManifest
-from probelab.script import Options, parser, run, tell
+from probelab.script import PLAN_VARIABLE, Options, parser, run, tell
 from probelab.store import Store
+from probelab.timing.devices import node_name
 from probelab.timing.station import time_chunk
 
 
 def main(options: Options) -> Store:
     """Call the station and write its manifest."""
+    if os.environ.get(PLAN_VARIABLE):
+        # On a cluster, the log says where a job was and what it was given.
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        given = "all GPUs" if visible is None else f"CUDA_VISIBLE_DEVICES={visible}"
+        sys.stderr.write(f"timing on {node_name()}, {given}\n")
     store = Store(options.cache)
     predictions = PredictManifest.read(options.predict)
     manifest = time_chunk(

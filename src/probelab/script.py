@@ -18,6 +18,9 @@ from probelab.store import Store
 
 Options = argparse.Namespace
 
+#: In a cluster job: path of what the run that submitted it had planned, see `probelab.frozen`.
+PLAN_VARIABLE = "PROBELAB_PLAN"
+
 #: How each option that several commands take is read.
 _OPTIONS: dict[str, dict[str, object]] = {
     "--plan": {"type": Chunk.unpacked, "help": "the chunk, as packed JSON"},

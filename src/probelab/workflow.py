@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from probelab.architectures import arch_order, base_arch
-from probelab.build.sources import source_files
+from probelab.build.sources import source_digest, source_files
 from probelab.canonical import canonical_json, digest, digest_file
 from probelab.codehash import code_hash
 from probelab.config.load import Configuration, check_files, config_file, load
@@ -57,6 +58,8 @@ class Workflow:
     toolchain: Toolchain
     chunks: Mapping[str, Chunk]
     kernel_sources: Mapping[str, list[str]]
+    #: Digests of the files that jobs read beside their input, as of when this was planned.
+    files: Mapping[str, str]
 
     @classmethod
     def prepare(
@@ -89,7 +92,8 @@ class Workflow:
             for name in sorted({probe.kernel for probe in configuration.everything})
         }
         chunks = {chunk.id: chunk for chunk in plan(configuration)}
-        return cls(root, configuration, toolchain, chunks, sources)
+        digests = _file_digests(root, sources)
+        return cls(root, configuration, toolchain, chunks, sources, digests)
 
     def probe(self, chunk: str) -> Probe:
         """The probe that a chunk belongs to."""
@@ -124,6 +128,7 @@ class Workflow:
         )
 
     @staticmethod
+    @cache
     def code(station: str) -> str:
         """Identity of a station's code.
 
@@ -131,6 +136,24 @@ class Workflow:
         the harness version, so that an edited library voids none of them.
         """
         return code_hash(f"probelab.{station}.station")
+
+    def depends_on(self, station: str, chunk: str) -> dict[str, str]:
+        """What a job depends on beside its input: digests by names for people."""
+        rule, script = f"workflow/rules/{station}.smk", f"scripts/{station}.py"
+        code = [self.code(station), self.files[rule], self.files[script]]
+        kernel = f"kernels/{self.probe(chunk).kernel}"
+        parts = {f"the code of {station}": digest(code), kernel: self.files[kernel]}
+        if station in ("build", "sass"):
+            parts["the compiler"] = digest([self.tools, self.configuration.lab.toolchain])
+            asked: list[object] = [self.build_plan(chunk)]
+        elif station == "shape":
+            asked = [self.build_plan(chunk), self.intents(chunk), self.configuration.lab.strict]
+        else:
+            asked = [self.launch_plan(chunk)]
+        if station == "timing":
+            asked.append(self.timing_settings())
+            parts[RECORDINGS.as_posix()] = self.recorded()
+        return parts | {f"the configuration ({station} {chunk})": digest(asked)}
 
     def build_plan(self, chunk: str) -> str:
         """What *build* is to do: the variants."""
@@ -155,28 +178,34 @@ class Workflow:
         """How *timing* measures."""
         return canonical_json(timing_settings(self.configuration.lab).model_dump())
 
-    def machine(self, chunk: str, results: Path = Path("results")) -> str:
+    def machine(self, chunk: str, *, here: bool = True, results: Path = Path("results")) -> str:
         """The GPUs that could time a chunk here, so that a new one is a reason to.
 
         A machine without one keeps what stands in the last result: measurements that were
         brought here are not to be made again as predictions.
+
+        Args:
+            chunk: its id.
+            here: whether the job runs on this machine; on a cluster neither the run nor a job of
+                it goes by the GPUs that happen to be on its own machine.
+            results: where the last result is.
         """
         if self.configuration.lab.backend in ("recorded", "model"):
             return "[]"
         arch = base_arch(self.chunks[chunk].arch)
-        gpus = [gpu for gpu in visible_gpus() if gpu.arch == arch]
+        gpus = [gpu for gpu in visible_gpus() if gpu.arch == arch] if here else []
         if gpus and pycuda_present():
             return canonical_json(sorted([gpu.uuid, gpu.driver_version] for gpu in gpus))
         try:
             last = json.loads((results / "timing" / f"{chunk}.json").read_bytes())
-            return str(last["machine"])
+            known = str(last["machine"])
         except (OSError, ValueError, KeyError, TypeError):
-            return "[]"
+            known = "[]"
+        return canonical_json("cluster") if known == "[]" and not here else known
 
     def recorded(self) -> str:
         """Identity of the recordings that *timing* may take from."""
-        files = sorted((self.root / RECORDINGS).glob("*.*"))
-        return digest([[path.name, digest_file(path)] for path in files])
+        return self.files[RECORDINGS.as_posix()]
 
     @property
     def published(self) -> list[str]:
@@ -202,3 +231,14 @@ class Workflow:
     def descriptions(self) -> str:
         """What *report* reads of the probes, which is all of it."""
         return digest([probe.model_dump() for probe in self.configuration.probes])
+
+
+def _file_digests(root: Path, kernels: Iterable[str]) -> dict[str, str]:
+    """Digests of kernels with what they include, of rules, commands and recordings."""
+    digests = {f"kernels/{name}": source_digest(root / "kernels" / name) for name in kernels}
+    for station in STATIONS:
+        for name in (f"workflow/rules/{station}.smk", f"scripts/{station}.py"):
+            digests[name] = digest_file(root / name)
+    recordings = sorted((root / RECORDINGS).glob("*.*"))
+    digests[RECORDINGS.as_posix()] = digest([[path.name, digest_file(path)] for path in recordings])
+    return digests

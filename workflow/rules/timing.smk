@@ -13,7 +13,9 @@ rule timing:
         gpu=0 if SETTINGS.backend in ("recorded", "model") else 1,
     params:
         settings=LAB.timing_settings(),
-        machine=lambda wildcards: LAB.machine(wildcards.chunk),
+        machine=lambda wildcards: LAB.machine(
+            wildcards.chunk, here=workflow.local_exec and not workflow.remote_exec
+        ),
         code=LAB.code("timing"),
         script=str(ROOT / "scripts" / "timing.py"),
         recordings=str(ROOT / RECORDINGS),

@@ -10,13 +10,16 @@ ARGS ?=
 QUICK := not slow and not gpu and not cluster
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pycuda report test test-slow lint types doctor lock clean
+.PHONY: help setup setup-cluster pycuda report test test-slow test-cluster lint types doctor lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 setup: ## .venv with exactly what requirements.lock pins; does nothing when it is up to date
 	@PYTHON='$(PYTHON)' scripts/setup.sh
+
+setup-cluster: setup ## Snakemake's executors for Slurm and other batch systems
+	@scripts/setup-cluster.sh
 
 pycuda: setup ## build PyCUDA once more, on a machine with a GPU
 	@scripts/install-pycuda.sh
@@ -31,6 +34,9 @@ test: setup ## the quick tests
 
 test-slow: setup ## the tests that take minutes
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m 'slow and not gpu and not cluster' $(ARGS)
+
+test-cluster: setup-cluster ## the tests on a throw-away Slurm; as root, with Debian's packages of it
+	$(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
 
 lint: setup ## ruff, snakefmt and Snakemake's own linter
 	$(BIN)/ruff check .

@@ -32,7 +32,7 @@ _OPTIONS: dict[str, dict[str, object]] = {
     "--cache": {"type": Path, "help": "root of the content-addressed store"},
     "--results": {"type": Path, "help": "the results folder"},
     "--chunks": {"nargs": "+", "help": "ids of all chunks"},
-    "--probes": {"type": Path, "nargs": "+", "help": "configuration files of the probes"},
+    "--probes": {"type": Path, "nargs": "*", "help": "configuration files of the probes"},
     "--sweeps": {"type": Path, "nargs": "*", "help": "configuration files of the sweeps"},
     "--subset": {"help": "name of a subset of the sweeps; empty: all"},
     "--only": {"help": "a condition on the sweeps' points; empty: none"},

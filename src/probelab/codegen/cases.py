@@ -84,9 +84,12 @@ def behind_best(picked: Pick, domain: Domain) -> Cases:
             own = picked(length, choices)
             if not domain(length) or not own or len(choices) < 2:
                 continue
-            one, best = best_of(own), best_of(choices)
-            order = compare(best, one)
-            found.append(_case(length, best, one, None if order is None else order < 0))
+            one = best_of(own)
+            others = {key: other for key, other in choices.items() if key not in own}
+            other = best_of(others or own)
+            order = compare(other, one)
+            if one is not other:
+                found.append(_case(length, other, one, None if order is None else order < 0))
         return found
 
     return cases
@@ -113,14 +116,17 @@ def enough(lengths: Lengths, _: Sequence[Observation]) -> list[Case]:
     """Up to the best number, each further accumulator gains or does no harm."""
     found = []
     for length, choices in lengths.items():
+        if length < 2 or len(choices) < 2 or 1 not in choices:
+            continue
         best = tied(choices)[0]
         way = [one for number, one in choices.items() if number <= best]
-        if length < 2 or len(choices) < 2:
-            continue
         steps = [compare(after, before) for before, after in pairwise(way)]
         held = best > 1 and all(step in (-1, 0, None) for step in steps)
-        first = next(iter(choices.values()))
-        found.append(_case(length, choices[best], first, held))
+        first, *rest = choices.values()
+        split = (
+            choices[best] if best > 1 else best_of({one.point.accumulators: one for one in rest})
+        )
+        found.append(_case(length, split, first, held))
     return found
 
 
@@ -241,7 +247,8 @@ def reduction_costs(shapes: Mapping[Shape, Lengths]) -> list[Case]:
             if length >= MIDDLE_BELOW or any(not {1, 4} <= own.keys() for own in pairs):
                 continue
             without, with_it = (own[1].cycles / own[4].cycles - 1 for own in pairs)
-            text = f"{shape}: 4 accumulators {with_it * 100:+.1f} % over 1, without {without:+.1%}"
+            gains = [f"{gain * 100:+.1f} %" for gain in (with_it, without)]
+            text = f"{shape}: 4 accumulators {gains[0]} over 1, without {gains[1]}"
             size = (without - with_it) * 100
             found.append(Case(length, size > EQUIVALENCE * 100, size, text))
     return found

@@ -137,6 +137,10 @@ PROBE_INLINE typename Operation::Value operand(Operands form, unsigned thread, f
     return Operation::operand(thread, seed);
 }
 
+/// The seed of everything else. A parameter with other uses than as an operand would be loaded into a register, and
+/// the operand be read from there.
+PROBE_INLINE float other_seed(Operands form, float seed) { return form == Operands::constant ? 1.0f : seed; }
+
 /// What the sink is without a reduction: of all accumulators, by integer arithmetic after the loop.
 PROBE_INLINE unsigned mixed(unsigned earlier, unsigned bits) { return earlier * 2654435761u + bits; }
 
@@ -157,8 +161,8 @@ template <class Op, Operands Form, int Accumulators> struct State {
 private:
     template <int... Slots>
     PROBE_INLINE State(unsigned thread, float seed, std::integer_sequence<int, Slots...>)
-        : accumulators{Operation::start(thread, seed, Slots)...},
-          fixed(Operation::fixed(thread, seed)),
+        : accumulators{Operation::start(thread, other_seed(Form, seed), Slots)...},
+          fixed(Operation::fixed(thread, other_seed(Form, seed))),
           operand(chain::operand<Operation>(Form, thread, seed)) {}
 };
 
@@ -269,7 +273,8 @@ template <class Operation, int Lanes> struct Reference {
     using Value = typename Operation::Value;
 
     static PROBE_INLINE void run(const Settings& settings, const Request& request) {
-        const Value fixed = Operation::fixed(request.thread, request.seed);
+        const float seed = other_seed(settings.operands, request.seed);
+        const Value fixed = Operation::fixed(request.thread, seed);
         const Value operand = chain::operand<Operation>(settings.operands, request.thread, request.seed);
         const int rounds = settings.length / settings.accumulators;
         const int remainder = settings.length % settings.accumulators;
@@ -277,7 +282,7 @@ template <class Operation, int Lanes> struct Reference {
         Value values[Lanes];
         bool steps_once_more[Lanes];
         for (int slot = 0; slot < Lanes; ++slot) {
-            values[slot] = Operation::start(request.thread, request.seed, slot);
+            values[slot] = Operation::start(request.thread, seed, slot);
             steps_once_more[slot] =
                 settings.tail == Tail::last ? slot < remainder : slot >= settings.accumulators - remainder;
         }

@@ -230,8 +230,9 @@ def intent(point: Point) -> Intent:
     return Intent(
         opcode=_OPCODES[point.op],
         chains=point.chains,
-        operands="any" if point.operands == "constant" else point.operands,
+        operands=point.operands,
         reduction="each_iteration" if point.reduction in ("chain", "tree") else "none",
+        sums=point.unroll,
     )
 
 

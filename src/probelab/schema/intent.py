@@ -21,9 +21,10 @@ class Intent(Record):
         default="any",
         description="single: each chain in one register; alternating: over two; any: reported",
     )
-    operands: Literal["register", "immediate", "any"] = Field(
+    operands: Literal["register", "immediate", "constant", "any"] = Field(
         default="any",
-        description="register: sources are registers only; immediate: each instruction holds one",
+        description="register: sources are registers only; immediate: each instruction holds one; "
+        "constant: each reads one from the constant bank or a uniform register",
     )
     setup: Literal["none", "allowed", "required"] = Field(
         default="none", description="MOV (source setup) instructions among the body"
@@ -32,6 +33,7 @@ class Intent(Record):
         default="none",
         description="whether the accumulators are summed into a sink in each iteration",
     )
+    sums: StrictInt = Field(default=1, ge=1, description="how often in an iteration")
 
     @property
     def accumulators(self) -> int:

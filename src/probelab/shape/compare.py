@@ -111,20 +111,29 @@ def _register_findings(evidence: Evidence, intent: Intent) -> list[str]:
         without = [one for one in family if not has_immediate(one)]
         if without:
             found.append(f"{len(without)} {intent.opcode} without an immediate, {_where(without)}")
+    if intent.operands == "constant":
+        without = [one for one in family if not _reads_constant(one)]
+        if without:
+            found.append(
+                f"{len(without)} {intent.opcode} that read neither the constant bank nor a uniform "
+                f"register, {_where(without)}"
+            )
     if intent.operands == "register":
-        others = [
-            one
-            for one in family
-            if has_immediate(one)
-            or any(isinstance(operand, Constant) for operand in one.operands)
-            or any(isinstance(operand, Register) and operand.uniform for operand in one.operands)
-        ]
+        others = [one for one in family if has_immediate(one) or _reads_constant(one)]
         if others:
             found.append(
                 f"{len(others)} {intent.opcode} with a source that is no general register, "
                 f"{_where(others)}"
             )
     return found
+
+
+def _reads_constant(instruction: Instruction) -> bool:
+    """Whether a source lies in the constant bank or in a uniform register."""
+    return any(
+        isinstance(one, Constant) or (isinstance(one, Register) and one.uniform)
+        for one in instruction.operands
+    )
 
 
 def surrounding_findings(evidence: Evidence, intent: Intent, *, may_dispatch: bool) -> list[str]:
@@ -154,10 +163,12 @@ def surrounding_findings(evidence: Evidence, intent: Intent, *, may_dispatch: bo
             found.append(f"the reduction leaves out {names}")
         elif not any(source.step in reduction and source.carried for source in read):
             found.append("the sum isn't kept from one iteration to the next")
-        elif len(reduction) > len(chains.chains):
+        elif len(reduction) > intent.sums * len(chains.chains):
+            times = f", {intent.sums} times," if intent.sums > 1 else ""
             found.append(
-                f"a sum of {len(chains.chains)} and the sink takes {len(chains.chains)} "
-                f"instructions, found {_counts(evidence.instructions(reduction))}"
+                f"a sum of {len(chains.chains)} and the sink{times} takes "
+                f"{intent.sums * len(chains.chains)} instructions, "
+                f"found {_counts(evidence.instructions(reduction))}"
             )
     # Where roles meet, a NOP or a move of what only other roles read costs an issue and changes
     # nothing else; it is counted, and no reason to refuse the variant.

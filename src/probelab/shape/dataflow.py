@@ -5,6 +5,8 @@ iteration before. Registers are followed through moves, so that neither a MOV in
 constant that is loaded in disguise hides where a value comes from.
 """
 
+import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from probelab.sass.kernel import Instruction
@@ -17,6 +19,9 @@ ARITHMETIC = frozenset(
     """FADD FMUL FFMA FADD32I FMUL32I FFMA32I FADD2 FMUL2 FFMA2 FMNMX DADD DMUL DFMA HADD2 HMUL2
     HFMA2 HADD2_32I HMUL2_32I HFMA2_32I MUFU FSWZADD""".split()
 )
+#: Integer arithmetic that a probe may be about. Every loop has some of its own, so it counts as
+#: arithmetic only where a role intends it, and where neither loop control nor selection needs it.
+INTEGER_ARITHMETIC = frozenset("IADD3 IADD VIADD IMAD LOP3 LEA SHF SHL SHR IMNMX VIMNMX".split())
 #: Loads of a constant: source setup, like a MOV.
 _CONSTANT_LOADS = frozenset({"LDC", "LDCU", "ULDC"})
 
@@ -63,10 +68,20 @@ class Source:
 
 
 class Dataflow:
-    """Producers and consumers of values along one path."""
+    """Producers and consumers of values along one path.
+
+    Attributes:
+        instructions: of the path, in order.
+        accesses: their registers.
+        arithmetic: indices of those that compute what a probe may be about.
+        consumers: for each, the indices of those that read its result.
+    """
 
     def __init__(self, path: Path) -> None:
         self.instructions: list[Instruction] = [one.instruction for one in path.steps]
+        self.arithmetic = frozenset(
+            index for index, one in enumerate(self.instructions) if is_arithmetic(one)
+        )
         self.accesses: list[Access] = [access(one) for one in self.instructions]
         last: dict[str, int] = {}
         for index, made in enumerate(self.accesses):
@@ -89,13 +104,19 @@ class Dataflow:
             for source in sources.values():
                 self.consumers[source.step].add(index)
 
+    def with_arithmetic(self, more: Iterable[int]) -> "Dataflow":
+        """The same path, where the instructions at `more` are arithmetic too."""
+        other = copy.copy(self)
+        other.arithmetic = self.arithmetic.union(more)
+        return other
+
     def sources(self, index: int) -> dict[str, Source]:
         """Producer of each register and predicate that step `index` reads; invariants left out."""
         return self._sources[index]
 
     def origins(self, index: int) -> set[Source]:
         """Arithmetic whose results step `index` reads, directly or through moves."""
-        return {one for one in self.producers(index) if is_arithmetic(self.instructions[one.step])}
+        return {one for one in self.producers(index) if one.step in self.arithmetic}
 
     def producers(self, index: int) -> set[Source]:
         """What makes the values that step `index` reads, seen through moves.
@@ -146,7 +167,7 @@ class Dataflow:
         stack = list(seeds)
         while stack:
             index = stack.pop()
-            if index in found or is_arithmetic(self.instructions[index]):
+            if index in found or index in self.arithmetic:
                 continue
             found.add(index)
             stack.extend(source.step for source in self._sources[index].values())

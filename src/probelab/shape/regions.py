@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from probelab.sass.kernel import BRANCHES
 from probelab.shape.control import Control, find_control
-from probelab.shape.dataflow import Dataflow, is_arithmetic, is_move
+from probelab.shape.dataflow import INTEGER_ARITHMETIC, Dataflow, is_move
 from probelab.shape.paths import Path
 
 Region: TypeAlias = Literal["body", "setup", "reduction", "dispatch", "loop_control", "other"]
@@ -46,8 +46,8 @@ class Regions:
         ]
 
 
-def find_regions(path: Path) -> Regions:
-    """The region of each step of `path`.
+def find_regions(path: Path, opcode: str | None = None) -> Regions:
+    """The region of each step of `path`, for a role whose body consists of `opcode` (None: any).
 
     * loop_control: clock read, comparison, branch back, exits, counter;
     * dispatch: other branches, what decides them, and instructions whose guard is false;
@@ -55,6 +55,8 @@ def find_regions(path: Path) -> Regions:
     * body: all other arithmetic;
     * setup: moves that feed arithmetic;
     * other: what is none of these.
+
+    Integer instructions are arithmetic if `opcode` is one of them.
     """
     flow = Dataflow(path)
     found = find_control(path, flow)
@@ -69,13 +71,21 @@ def find_regions(path: Path) -> Regions:
     inactive = frozenset(i for i, one in enumerate(path.steps) if one.active is False) - control
     dispatch |= inactive
     fixed = control | dispatch
+    if opcode in INTEGER_ARITHMETIC:
+        flow = flow.with_arithmetic(
+            index
+            for index, instruction in enumerate(flow.instructions)
+            if index not in fixed
+            and instruction.opcode in INTEGER_ARITHMETIC
+            and not is_move(instruction)
+        )
     regions: list[Region] = ["other"] * len(path.steps)
-    for index, instruction in enumerate(flow.instructions):
+    for index in range(len(regions)):
         if index in control:
             regions[index] = "loop_control"
         elif index in dispatch:
             regions[index] = "dispatch"
-        elif is_arithmetic(instruction):
+        elif index in flow.arithmetic:
             joined = {one.step for one in flow.origins(index)}
             regions[index] = "reduction" if len(joined) > 1 else "body"
     arithmetic = {index for index, region in enumerate(regions) if region in ("body", "reduction")}

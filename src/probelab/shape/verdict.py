@@ -51,9 +51,10 @@ def _paths(
 def _role_shape(
     kernel: Kernel, role: str, path: Path, intent: Intent | None, *, may_dispatch: bool
 ) -> RoleShape:
-    regions = find_regions(path)
+    intended = intent.opcode if intent is not None else None
+    regions = find_regions(path, intended)
     flow = regions.flow
-    chains = find_chains(regions, intent.opcode if intent is not None else None)
+    chains = find_chains(regions, intended)
     evidence = Evidence(kernel, path, regions, chains)
     unknown = [one.instruction for one in path.steps if one.active is None]
     status: Verdict

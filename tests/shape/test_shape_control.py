@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from probelab.schema.intent import Intent
+from probelab.schema.manifests import RoleShape
 from tests.sass.sass_support import TAIL, program
 from tests.shape.test_shape_verdict import ADD8, CHAIN, role
 
@@ -113,3 +115,28 @@ def test_a_loop_around_the_timed_one_is_broken() -> None:
     loop = [*CHAIN, *TAIL, "@!P0 BRA 0x10", "CS2R R8, SR_CLOCKLO", "@P2 BRA 0x0", "EXIT"]
     shape = role(program("CS2R R2, SR_CLOCKLO", *loop), ADD8)
     assert shape.findings == ["the timed loop lies inside another loop, at 0x0000"]
+
+
+def verdict_of_integers(body: list[str], **intent: object) -> RoleShape:
+    text = program(
+        *("CS2R R2, SR_CLOCKLO", *body, *TAIL),
+        *("@!P0 BRA 0x10", "CS2R R8, SR_CLOCKLO", "EXIT"),
+    )
+    return role(text, Intent.model_validate(intent))
+
+
+IMAD, IADD = "S04 IMAD {0}, R22, {0}, R23", "S04 IADD3 {0}, {0}, R22, R23"
+
+
+@pytest.mark.parametrize(("opcode", "step"), [("IMAD", IMAD), ("IADD3", IADD)])
+def test_integers_are_the_body_where_the_intent_says_so(opcode: str, step: str) -> None:
+    body = [step.format("R14"), step.format("R15"), step.format("R14")]
+    shape = verdict_of_integers(body, opcode=opcode, chains=[2, 1])
+    assert (shape.status, shape.findings) == ("ok", [])
+    assert (shape.loop_control, shape.chains, shape.other) == (7, [2, 1], 0)
+    summed = [*body, "IADD3 R20, R14, R15, R20"]
+    shape = verdict_of_integers(summed, opcode=opcode, chains=[2, 1], reduction="each_iteration")
+    assert (shape.status, shape.findings, shape.reduction) == ("ok", [], 1)
+    more = verdict_of_integers([*body, "IADD3 R20, R20, 0x1, RZ"], opcode=opcode, chains=[2, 1])
+    assert more.status == "broken"
+    assert role(counted(TAIL[0], *body), ADD8).status == "broken"

@@ -18,6 +18,9 @@ from probelab.errors import ToolError
 
 PINNED = "pinned"
 
+#: Environment variables that add to nvcc's flags or its host compiler's search path.
+_INFLUENCES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "CPATH", "CPLUS_INCLUDE_PATH")
+
 _SETUP_HINT = "run `make setup`, or name a CUDA toolkit's folder with the config key `toolchain`"
 
 #: Name in the working folder of a link to the tools, see `Toolchain.compile`.
@@ -183,6 +186,11 @@ class Toolchain:
         if done.returncode or not found:
             raise ToolError("doesn't tell its version", where=str(self.folder / name))
         return found[1]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that are set here and change what nvcc makes."""
+        return {name: os.environ[name] for name in _INFLUENCES if os.environ.get(name)}
 
     @cached_property
     def nvcc_version(self) -> str:

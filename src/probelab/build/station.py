@@ -90,6 +90,7 @@ def _key(variant: Variant, source: str, toolchain: Toolchain, code: str) -> str:
             "variant": variant.model_dump(),
             "source": source,
             "nvcc": toolchain.nvcc_version,
+            "environment": toolchain.environment,
             "code": code,
         }
     )

@@ -57,7 +57,9 @@ def verify(
         f"{verdict.checked} entries checked, {len(verdict.damaged)} damaged{removed}{unknown}"
     )
     if verdict.damaged and not remove:
-        typer.echo("results may hold links to them; remove them with --remove and run again")
+        typer.echo(
+            "results may hold links to them; remove them with --remove and run snakemake --forcerun build"
+        )
         raise typer.Exit(1)
 
 

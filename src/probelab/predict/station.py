@@ -54,17 +54,18 @@ def predict_chunk(
                 "code": code,
             }
         )
-        entry = store.get(STATION, key)
-        if entry is None:
+        made = store.read(STATION, key, ROWS, _parsed)
+        if made is None:
             made = _predict(variant, launches, verdict, results / listed[variant.id].listing)
             with store.make(STATION, key, variant.id) as folder:
                 text = json.dumps([row.model_dump() for row in made])
                 (folder / ROWS).write_text(text, encoding="utf-8")
-        else:
-            stored = json.loads((entry / ROWS).read_text(encoding="utf-8"))
-            made = [PredictRow.model_validate(row) for row in stored]
         rows += made
     return PredictManifest(station=STATION, chunk=chunk.id, plan=chunk, rows=rows)
+
+
+def _parsed(text: bytes) -> list[PredictRow]:
+    return [PredictRow.model_validate(row) for row in json.loads(text)]
 
 
 def _predict(

@@ -123,9 +123,9 @@ class Workflow:
     @property
     def tools(self) -> str:
         """Identity of the compiler and the disassembler."""
-        return (
-            f"nvcc {self.toolchain.nvcc_version}, cuobjdump {self.toolchain.disassembler_version}"
-        )
+        own = self.toolchain
+        environment = "".join(f", {name}={value}" for name, value in own.environment.items())
+        return f"nvcc {own.nvcc_version}, cuobjdump {own.disassembler_version}{environment}"
 
     @staticmethod
     @cache

@@ -58,7 +58,8 @@ def verify(
     )
     if verdict.damaged and not remove:
         typer.echo(
-            "results may hold links to them; remove them with --remove and run snakemake --forcerun build"
+            "results may hold links to them; remove them with --remove, then run snakemake "
+            "--forcerun build"
         )
         raise typer.Exit(1)
 

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from probelab.analyse.statistics import EQUIVALENCE
 from probelab.codegen.features import Features, features, latencies
-from probelab.config.sweeps import Point
+from probelab.config.sweeps import Op, Operands, Point, Reduction
 from probelab.errors import DataError
 from probelab.predict.constants import load_constants
 from probelab.schema.manifests import RoleShape
@@ -27,14 +27,29 @@ class Scope:
     warps_per_sub_core: float
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Shape:
-    """What a generator has settled before it asks for a number of accumulators."""
+    """What a generator has settled before it asks for a number of accumulators.
+
+    Shapes are ordered as the axes of a sweep are.
+    """
 
     op: str
     reduction: str
     operands: str
     unroll: int
+
+    def __lt__(self, other: "Shape") -> bool:
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[int, int, int, int]:
+        axes = ((self.op, Op), (self.operands, Operands), (self.reduction, Reduction))
+        op, operands, reduction = (
+            get_args(axis).index(value) if value in get_args(axis) else len(get_args(axis))
+            for value, axis in axes
+        )
+        return op, operands, reduction, self.unroll
 
     def __str__(self) -> str:
         parts = [self.op]

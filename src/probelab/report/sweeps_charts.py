@@ -7,6 +7,9 @@ import altair as alt
 from probelab.report.charts import WIDTH, Values, colours, heading, inline, panel_title
 from probelab.report.render import GREY, PALETTE
 
+#: Values that the legend of a heat map names.
+_STEPS = [step * 10**power for power in range(4) for step in (1, 1.5, 2, 3, 5, 7)]
+
 Panels = Sequence[tuple[str, Values]]
 
 
@@ -28,12 +31,19 @@ def heat_map(panels: Panels, title: str) -> alt.TopLevelMixin:
             operation, best: whether the rule takes it).
         title: of the whole chart.
     """
+    low, high = _spread(panels, "cycles")
+    steps = [step for step in _STEPS if low <= step <= high]
     colour = alt.Color(
         "cycles:Q",
-        scale=alt.Scale(
-            type="log", scheme="viridis", reverse=True, domain=_spread(panels, "cycles")
+        scale=alt.Scale(type="log", scheme="viridis", reverse=True, domain=[low, high]),
+        # Not a gradient: the renderer numbers gradients, and equal charts would differ in bytes.
+        legend=alt.Legend(
+            title="cycles per operation",
+            orient="bottom",
+            type="symbol",
+            symbolType="square",
+            values=steps,
         ),
-        legend=alt.Legend(title="cycles per operation", orient="bottom", gradientLength=260),
     )
     charts = []
     for place, (panel, values) in enumerate(panels):
@@ -139,7 +149,7 @@ def regret(panels: Panels, ways: Sequence[str], title: str) -> alt.TopLevelMixin
                 "way:N",
                 sort=lines,
                 scale=alt.Scale(domain=lines),
-                axis=alt.Axis(title=None, grid=True, ticks=False, domain=False),
+                axis=alt.Axis(title=None, grid=True, ticks=False, domain=False, offset=8),
             )
         )
         axis = alt.Axis(title="cycles lost against the best point (%)", values=ticks)
@@ -171,9 +181,10 @@ def model_errors(panels: Panels, models: Sequence[str], title: str) -> alt.TopLe
     """
     worst = max(abs(bound) for bound in _spread(panels, "error")) or 1.0
     scale = alt.Scale(type="symlog", constant=1, domain=[-worst, worst], nice=False)
-    steps = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if tick <= worst]
+    steps = [tick for tick in (2, 5, 10, 20, 50, 100, 200) if tick <= worst]
     axis = alt.Axis(
         title="model against the cycles (%)",
+        labelOverlap=False,
         values=[-tick for tick in reversed(steps)] + [0, *steps],
     )
     names = list(models)
@@ -212,5 +223,8 @@ def model_errors(panels: Panels, models: Sequence[str], title: str) -> alt.TopLe
                 ),
             ).properties(width=WIDTH, height=240, title=panel_title(panel), name=f"panel_{place}")
         )
-    note = "each point estimated without any of its chain length; above zero: estimated too slow"
+    note = (
+        "each point estimated without any of its chain length; above zero: estimated too slow; "
+        "the scale is linear to 1 %, logarithmic beyond"
+    )
     return _grid(charts).properties(title=heading(title, note))

@@ -85,8 +85,8 @@ class SweepData:
         return f"{self.source(part)}, {part.occupation}"
 
     def shapes(self, rows: Iterable[Row]) -> list[Shape]:
-        """The shapes in some rows, in order; what is about several comes last."""
-        return sorted({shape_of(row) for row in rows}, key=lambda one: (not one.op, one))
+        """The shapes in some rows, in the order of the axes; what is about several comes last."""
+        return sorted({shape_of(row) for row in rows})
 
     @cached_property
     def facts(self) -> list[str]:

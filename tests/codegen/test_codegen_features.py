@@ -2,7 +2,7 @@
 
 import pytest
 
-from probelab.codegen.features import features, latencies, read_excerpt
+from probelab.codegen.features import Features, features, latencies, read_excerpt
 from probelab.errors import DataError
 from probelab.predict.constants import load_constants
 from probelab.schema.manifests import RoleShape
@@ -23,24 +23,28 @@ REDUCED = [
 ]
 
 
+def of(shape: RoleShape, warps: float = 1) -> Features:
+    return features(shape, read_excerpt(shape.excerpt), warps, LATENCY, CONSTANTS)
+
+
 def shape(lines: list[str]) -> RoleShape:
     return RoleShape(role="r", status="ok", excerpt=lines, chains=[2, 1], live_registers=4)
 
 
 def test_the_compiler_keeps_four_cycles_between_dependent_fmas_and_adds() -> None:
     # Fixed latency 4 on sm_90: an FFMA or FADD chain needs stall 4.
-    assert latencies(shapes().values()) == LATENCY
+    assert latencies(read_excerpt(one.excerpt) for one in shapes().values()) == LATENCY
 
 
 def test_a_single_chain_waits_three_cycles_a_step() -> None:
-    found = features(shapes()["fma_7_1acc"], 1, LATENCY, CONSTANTS)
+    found = of(shapes()["fma_7_1acc"], 1)
     assert (found.operations, found.chain_steps, found.chain_cycles) == (7, 7, 24)
     assert (found.chain_latency_cycles, found.ilp_filled_cycles) == (18, 0)
     assert (found.instructions, found.tail_imbalance, found.live_registers) == (14, 0, 3)
 
 
 def test_four_accumulators_fill_what_their_longest_chain_waits() -> None:
-    found = features(shapes()["fma_7_4acc"], 1, LATENCY, CONSTANTS)
+    found = of(shapes()["fma_7_4acc"], 1)
     # 2 + 2 + 2 + 1: one step of latency, five other instructions to fill it.
     assert (found.chain_steps, found.chain_cycles, found.tail_imbalance) == (2, 4, 1)
     assert (found.chain_latency_cycles, found.ilp_filled_cycles) == (3, 3)
@@ -62,13 +66,13 @@ def test_four_accumulators_fill_what_their_longest_chain_waits() -> None:
     ],
 )
 def test_what_warps_cost_each_other(kernel: str, warps: int, ports: int, issue: int) -> None:
-    found = features(shapes()[kernel], warps, LATENCY, CONSTANTS)
+    found = of(shapes()[kernel], warps)
     assert found.register_port_cycles == pytest.approx(ports, abs=2)
     assert found.issue_contention_cycles == pytest.approx(issue, abs=1)
 
 
 def test_a_reduction_lengthens_the_longest_path() -> None:
-    found = features(shape(REDUCED), 1, LATENCY, CONSTANTS)
+    found = of(shape(REDUCED), 1)
     assert (found.operations, found.reduction_instructions) == (3, 2)
     # Body: one step of 4 cycles, 3 of them empty, one filled by the other accumulator.
     assert (found.chain_cycles, found.chain_latency_cycles, found.ilp_filled_cycles) == (4, 3, 1)
@@ -87,12 +91,12 @@ def test_the_second_line_of_a_loop_comes_late_from_the_last_slots_on() -> None:
             f"B /*{16 * (slot + place):04x}*/ [B------:R-:W-:-:S01] FADD {name}, {name}, R2 ;"
             for place, name in enumerate(f"R{number}" for number in range(4, 16))
         ]
-        late.append(features(shape(lines), 1, LATENCY, CONSTANTS).loop_head_cycles)
+        late.append(of(shape(lines), 1).loop_head_cycles)
     assert late == [0, 0, 0, 0, 0, 0, 1, 2]
 
 
 def test_no_path_and_no_excerpt_are_said() -> None:
     with pytest.raises(DataError, match="path wasn't followed"):
-        features(RoleShape(role="r", status="not checked"), 1, LATENCY, CONSTANTS)
+        of(RoleShape(role="r", status="not checked"))
     with pytest.raises(DataError, match="not a line of an excerpt"):
         read_excerpt(["FFMA R1, R2, R3, R4"])

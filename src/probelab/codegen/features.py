@@ -15,7 +15,7 @@ from probelab.predict.constants import Constants
 from probelab.sass.control import Control
 from probelab.sass.kernel import Instruction
 from probelab.sass.operands import Predicate, Register, parse_operand, parse_operands
-from probelab.sass.registers import access
+from probelab.sass.registers import Access, access
 from probelab.schema.manifests import RoleShape
 
 _LINE = re.compile(
@@ -41,6 +41,7 @@ class PathLine:
     region: str  #: B body, S setup, R reduction, D dispatch, C loop control, ? other
     address: int
     instruction: Instruction
+    access: Access
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Features:
 
 
 @lru_cache(maxsize=65536)
-def _instruction(text: str, control: str) -> Instruction:
+def _instruction(text: str, control: str) -> tuple[Instruction, Access]:
     found = _TEXT.fullmatch(text)
     if found is None:
         raise DataError(f"not an instruction: {text[:60]!r}", where="SASS excerpt")
@@ -83,7 +84,7 @@ def _instruction(text: str, control: str) -> Instruction:
     sources = [one for one in operands if isinstance(one, Register)][1:4]
     reuse = [one.reuse for one in sources] + [False] * (3 - len(sources))
     waits, read, write, yields, stall = control.split(":")
-    return Instruction(
+    instruction = Instruction(
         address=0,
         guard=guard if isinstance(guard, Predicate) else None,
         opcode=opcode,
@@ -100,6 +101,7 @@ def _instruction(text: str, control: str) -> Instruction:
             reuse=(reuse[0], reuse[1], reuse[2]),
         ),
     )
+    return instruction, access(instruction)
 
 
 def read_excerpt(lines: Iterable[str]) -> list[PathLine]:
@@ -115,11 +117,8 @@ def read_excerpt(lines: Iterable[str]) -> list[PathLine]:
             raise DataError(f"not a line of an excerpt: {line[:60]!r}", where="SASS excerpt")
         parts = match.groupdict()
         control = ":".join(parts[key] for key in ("waits", "read", "write", "yields", "stall"))
-        found.append(
-            PathLine(
-                parts["region"], int(parts["address"], 16), _instruction(parts["text"], control)
-            )
-        )
+        own = _instruction(parts["text"], control)
+        found.append(PathLine(parts["region"], int(parts["address"], 16), *own))
     return found
 
 
@@ -128,17 +127,16 @@ def _producers(path: list[PathLine]) -> list[set[int]]:
     last: dict[str, int] = {}
     producers = []
     for place, line in enumerate(path):
-        own = access(line.instruction)
-        producers.append(
-            {last[name] for name in own.reads if name in last and path[last[name]].region in _WORK}
-            if line.region in _WORK
-            else set()
-        )
-        last.update(dict.fromkeys(own.writes, place))
+        own: set[int] = set()
+        if line.region in _WORK:
+            sources = (last.get(name) for name in line.access.reads)
+            own = {one for one in sources if one is not None and path[one].region in _WORK}
+        producers.append(own)
+        last.update(dict.fromkeys(line.access.writes, place))
     return producers
 
 
-def latencies(shapes: Iterable[RoleShape]) -> dict[str, int]:
+def latencies(paths: Iterable[list[PathLine]]) -> dict[str, int]:
     """Cycles from an opcode's issue to that of an instruction that reads its result.
 
     The compiler keeps the distance with stall fields, so the shortest one that any path of the
@@ -146,8 +144,7 @@ def latencies(shapes: Iterable[RoleShape]) -> dict[str, int]:
     out: their latency isn't in the SASS.
     """
     shortest: dict[str, int] = {}
-    for shape in shapes:
-        path = read_excerpt(shape.excerpt)
+    for path in paths:
         issue = [0]
         for line in path:
             issue.append(issue[-1] + line.instruction.control.stall)
@@ -162,12 +159,15 @@ def latencies(shapes: Iterable[RoleShape]) -> dict[str, int]:
 
 
 def _longest(
-    path: list[PathLine], regions: frozenset[str], latency: Mapping[str, int]
+    path: list[PathLine],
+    producers: list[set[int]],
+    regions: frozenset[str],
+    latency: Mapping[str, int],
 ) -> tuple[int, int]:
     """Cycles and instructions of the longest dependency path through `regions`."""
     best = (0, 0)
     depth: dict[int, tuple[int, int]] = {}
-    for place, sources in enumerate(_producers(path)):
+    for place, sources in enumerate(producers):
         if path[place].region not in regions:
             continue
         own = (0, 1)
@@ -251,6 +251,7 @@ def _late_head(path: list[PathLine], constants: Constants) -> int:
 
 def features(
     shape: RoleShape,
+    path: list[PathLine],
     warps_per_sub_core: float,
     latency: Mapping[str, int],
     constants: Constants,
@@ -258,21 +259,22 @@ def features(
     """The terms' sizes of one role.
 
     Args:
-        shape: what the SASS shows, with its excerpt.
+        shape: what the SASS shows.
+        path: its excerpt, from `read_excerpt`.
         warps_per_sub_core: warps that share a sub-core's issue slots.
-        latency: of each opcode, from `latencies` over all shapes of the architecture.
+        latency: of each opcode, from `latencies` over all paths of the architecture.
         constants: of the architecture.
 
     Raises:
-        DataError: if the shape has no path or its excerpt can't be read.
+        DataError: if the shape has no path.
     """
-    if not shape.excerpt:
+    if not path:
         raise DataError("its path wasn't followed, so there is nothing to count", where=shape.role)
-    path = read_excerpt(shape.excerpt)
     regions = Counter(line.region for line in path)
+    producers = _producers(path)
     operations = sum(regions[letter] for letter in _BODY)
-    chain_cycles, chain_steps = _longest(path, _BODY | {"S"}, latency)
-    whole_cycles, whole_steps = _longest(path, _WORK, latency)
+    chain_cycles, chain_steps = _longest(path, producers, _BODY | {"S"}, latency)
+    whole_cycles, whole_steps = _longest(path, producers, _WORK, latency)
     waiting = chain_cycles - max(chain_steps - 1, 0)
     reduction_waiting = whole_cycles - max(whole_steps - 1, 0) - waiting
     others = operations + regions["S"] - chain_steps

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Literal, TypeAlias, get_args
 
 from probelab.analyse.statistics import EQUIVALENCE
-from probelab.codegen.features import Features, features, latencies
+from probelab.codegen.features import Features, features, latencies, read_excerpt
 from probelab.config.sweeps import Op, Operands, Point, Reduction
 from probelab.errors import DataError
 from probelab.predict.constants import load_constants
@@ -152,12 +152,16 @@ def observations(
         scope = Scope(row["probe"], row["arch"], row["warps_per_sub_core"])
         scopes[scope].append(row)
         by_arch[scope.arch][row["variant"], row["role"]] = shape
-    latency = {arch: latencies(own.values()) for arch, own in by_arch.items()}
+    paths = {
+        arch: {key: read_excerpt(shape.excerpt) for key, shape in own.items()}
+        for arch, own in by_arch.items()
+    }
+    latency = {arch: latencies(own.values()) for arch, own in paths.items()}
     found = []
     for scope, own in sorted(scopes.items()):
         constants = load_constants(scope.arch)
         for row in _of_one_source(own):
-            shape = by_arch[scope.arch][row["variant"], row["role"]]
+            key = (row["variant"], row["role"])
             found.append(
                 Observation(
                     scope=scope,
@@ -172,7 +176,11 @@ def observations(
                     warp_spread=row["warp_spread_cycles_per_iteration"],
                     predicted=row["predicted_cycles_per_iteration"],
                     features=features(
-                        shape, scope.warps_per_sub_core, latency[scope.arch], constants
+                        by_arch[scope.arch][key],
+                        paths[scope.arch][key],
+                        scope.warps_per_sub_core,
+                        latency[scope.arch],
+                        constants,
                     ),
                     launch=row["launch"],
                     kernel_digest=row["kernel_digest"],

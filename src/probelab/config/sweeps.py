@@ -18,6 +18,7 @@ from probelab.config.models import (
     Probe,
     Role,
     Section,
+    Seed,
     Several,
 )
 from probelab.schema.intent import Intent
@@ -165,6 +166,7 @@ class Sweep(Section):
     axes: Axes
     warps_per_sub_core: Counts = Field(default=[1])
     clock_budget_cycles: Cycles | None = None
+    seed: Seed | None = None
     constraints: list[Condition] = Field(
         default=[], description="conditions that a point must meet"
     )
@@ -212,9 +214,6 @@ _OPCODES: Mapping[Op, str] = {
     "iadd": "IADD3",
 }
 
-#: The kernel's `seed`. Products of it stay finite for 10^8 cycles, and every factor shows.
-SEED = 1 + 2**-22
-
 
 def defines(point: Point) -> dict[str, int]:
     """The -D settings that make kernels/chain.cu this point."""
@@ -252,7 +251,7 @@ def as_probe(sweep: Sweep, points: list[Point]) -> Probe:
         flags=sweep.flags,
         placements=["isolated"],
         clock_budget_cycles=sweep.clock_budget_cycles,
-        seed=SEED,
+        seed=sweep.seed,
         isolated_threads_per_block=[128 * warps for warps in sweep.warps_per_sub_core],
         roles=[
             Role(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.fake_gpus import meet
 from tests.cluster.lab import ClusterProject, Lab, running_lab, why_not
 from tests.workflow.project import Run
 
@@ -39,6 +40,7 @@ def first(
 ) -> Iterator[tuple[ClusterProject, Run]]:
     """A project that has run through profiles/slurm, its timing jobs on one node."""
     project = lab.project(tmp_path_factory.mktemp("cluster") / "first")
+    meet(project.folder)
     head = project.start("slurm", "--set-resources", "timing:slurm_extra='--nodelist=n1'")
     yield project, head.wait()
     project.close()

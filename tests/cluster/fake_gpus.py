@@ -2,7 +2,8 @@
 
 `install` gives the copy's library two GPUs for each node, which a process sees through
 `CUDA_VISIBLE_DEVICES` as on a machine with a driver, and puts this file in the place of the module
-that runs kernels. A launch takes a while, so that jobs side by side overlap.
+that runs kernels. Where `meet` was called, a GPU's first user waits for the other GPU's, so that
+two jobs that may run side by side do, however busy the machine is.
 """
 
 import ctypes
@@ -17,6 +18,10 @@ from probelab.timing.driver import LaunchAnswer, LaunchRequest
 #: Compute capability, and how long a launch takes.
 CAPABILITY = "8.6"
 LAUNCH_S = 0.1
+
+#: Folder of the GPUs in use so far, and how long the first waits for the second.
+MEETING = Path(".meeting")
+PATIENCE_S = 45.0
 
 #: Appended to the module that lists a machine's GPUs.
 DEVICES = """
@@ -43,11 +48,20 @@ def install(folder: Path, *, everywhere: bool = False) -> None:
     (timing / "pycuda_backend.py").write_bytes(Path(__file__).read_bytes())
 
 
+def meet(folder: Path) -> None:
+    """Have the two GPUs of the project in `folder` wait for each other."""
+    (folder / MEETING).mkdir()
+
+
 class CudaDriver:
     """Runs a launch by asking the kernel's host reference what its sinks would be."""
 
-    def __init__(self, _uuid: str) -> None:
-        pass
+    def __init__(self, uuid: str) -> None:
+        if MEETING.is_dir():
+            (MEETING / uuid).touch()
+            deadline = time.monotonic() + PATIENCE_S
+            while len(list(MEETING.iterdir())) < 2 and time.monotonic() < deadline:
+                time.sleep(0.05)
 
     def device(self) -> dict[str, Any]:
         return {"name": "Fake", "compute_capability": CAPABILITY, "sm_count": 4}

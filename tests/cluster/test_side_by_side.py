@@ -16,6 +16,7 @@ from tests.workflow.project import TINY, Project
 def test_each_takes_a_free_gpu_and_none_takes_two_jobs(tmp_path: Path) -> None:
     project = Project.create(tmp_path / "project")
     fake_gpus.install(project.folder, everywhere=True)
+    fake_gpus.meet(project.folder)
     settings = {"backend": "auto", "repeats": 3, "chunk_size": 5}
     project.write("tiny.yaml", yaml.safe_dump(TINY | settings))
     assert project.run("all", "--until", "predict", cores=2).status == 0

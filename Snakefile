@@ -15,6 +15,7 @@ include: "workflow/rules/predict.smk"
 include: "workflow/rules/timing.smk"
 include: "workflow/rules/aggregate.smk"
 include: "workflow/rules/analyse.smk"
+include: "workflow/rules/codegen.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -28,4 +29,5 @@ rule all:
         "results/measurements.parquet",
         "results/summary.parquet",
         "results/comparisons.parquet",
+        CODEGEN,
     localrule: True

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from probelab.report.station import report
 from probelab.schema.tidy import Evidence
-from probelab.script import Options, parser, planned, probes, run
+from probelab.script import Options, chosen_sweeps, parser, planned, probes, run
 
 
 def main(options: Options) -> None:
@@ -22,6 +22,7 @@ def main(options: Options) -> None:
         out=options.out,
         charts=options.charts,
         settings=options.settings,
+        sweeps=chosen_sweeps(options),
     )
     if summary.line:
         sys.stderr.write(f"probelab: {options.out}: {summary.line}\n")
@@ -31,7 +32,7 @@ if __name__ == "__main__":
     arguments = parser(
         __doc__,
         *("--results", "--chunks", "--probes", "--measurements", "--summary", "--comparisons"),
-        *("--settings", "--out"),
+        *("--settings", "--sweeps", "--subset", "--only", "--out"),
     )
     arguments.add_argument(
         "--published", type=Path, required=True, help="folder of published figures"

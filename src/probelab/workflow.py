@@ -29,6 +29,16 @@ from probelab.toolchain import Toolchain
 RECORDINGS = Path("data/recordings")
 PUBLISHED = Path("data/published")
 
+#: What the codegen station leaves in the results.
+CODEGEN_FILES = (
+    "cost_points.parquet",
+    "cost_model.parquet",
+    "regret.parquet",
+    "verdicts.parquet",
+    "rule.json",
+    "probelab_accumulators.hpp",
+)
+
 #: Stations that work chunk by chunk, in the order of the data.
 STATIONS = ("build", "sass", "shape", "predict", "timing")
 
@@ -229,8 +239,16 @@ class Workflow:
         )
 
     def descriptions(self) -> str:
-        """What *report* reads of the probes, which is all of it."""
-        return digest([probe.model_dump() for probe in self.configuration.probes])
+        """What *report* reads of probes and sweeps, which is all of it."""
+        return digest(
+            [
+                [probe.model_dump() for probe in self.configuration.probes],
+                [
+                    [one.sweep.model_dump(), [point.role for point in one.points]]
+                    for one in self.configuration.sweeps
+                ],
+            ]
+        )
 
 
 def _file_digests(root: Path, kernels: Iterable[str]) -> dict[str, str]:

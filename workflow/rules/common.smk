@@ -7,7 +7,14 @@ from pathlib import Path
 from probelab import frozen
 from probelab.cluster import check_executor
 from probelab.errors import ProbelabError
-from probelab.workflow import PUBLISHED, RECORDINGS, STATIONS, Workflow, own_python_first
+from probelab.workflow import (
+    CODEGEN_FILES,
+    PUBLISHED,
+    RECORDINGS,
+    STATIONS,
+    Workflow,
+    own_python_first,
+)
 
 ROOT = Path(os.path.relpath(workflow.basedir))
 
@@ -33,6 +40,9 @@ except ProbelabError as error:
 
 SETTINGS = LAB.configuration.lab
 CACHE = SETTINGS.cache
+
+# What the codegen station makes of sweeps; without one there is nothing to make.
+CODEGEN = [f"results/{name}" for name in CODEGEN_FILES] if SETTINGS.sweeps else []
 
 
 wildcard_constraints:

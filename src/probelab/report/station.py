@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import jinja2
 
 from probelab.analyse.statistics import EQUIVALENCE
 from probelab.canonical import write_atomically
+from probelab.config.load import ChosenSweep
 from probelab.config.models import Probe
 from probelab.report import missing, provenance, sass, text
 from probelab.report.data import ReportData, load
@@ -19,8 +20,10 @@ from probelab.report.figures import prediction_figure
 from probelab.report.markdown import link
 from probelab.report.naming import count, is_measured, listed
 from probelab.report.published import read_published
-from probelab.report.render import write_figures
+from probelab.report.render import Figure, write_figures
 from probelab.report.sections import Place, probe_section
+from probelab.report.sweeps import sweep_section
+from probelab.report.sweeps_data import read_sweeps
 from probelab.report.wording import Violation, quoted, unmarked, violations
 from probelab.schema.plan import Chunk, TimingSettings
 from probelab.schema.tidy import Evidence
@@ -110,9 +113,23 @@ def _source_note(data: ReportData) -> str:
 def _checked(frame: str, bodies: Sequence[str], probes: Sequence[Probe]) -> list[Violation]:
     """What a rule forbids: a probe's in its own section, everyone's in what all probes share."""
     found = violations(frame, [rule for probe in probes for rule in probe.wording])
-    for body, probe in zip(bodies, probes, strict=True):
+    for body, probe in zip(bodies, probes, strict=False):
         found += violations(body, probe.wording)
     return found
+
+
+def _sweep_sections(
+    results: Path, sweeps: Sequence[ChosenSweep], environment: jinja2.Environment, charts: str
+) -> Iterator[tuple[dict[str, Any], str, list[Figure]]]:
+    """Context, text and charts of each sweep."""
+    if not sweeps:
+        return
+    found = read_sweeps(results, {one.sweep.name: len(one.points) for one in sweeps})
+    template = environment.get_template("sweep.md.j2")
+    for one in sweeps:
+        context, figures = sweep_section(one.sweep, found[one.sweep.name])
+        section = {**context, "anchor": _anchor(one.sweep.title)}
+        yield section, template.render(section=section, charts=charts), figures
 
 
 def report(
@@ -128,6 +145,7 @@ def report(
     out: Path,
     charts: Path,
     settings: TimingSettings | None = None,
+    sweeps: Sequence[ChosenSweep] = (),
 ) -> ReportSummary:
     """Write the report and its charts; equal input gives equal bytes.
 
@@ -146,6 +164,8 @@ def report(
         out: the Markdown file.
         charts: the folder of the charts; what else lies in it is removed.
         settings: how launches are timed; without it, `repeat` is what the data has.
+        sweeps: the sweeps, in the order of the report; what the codegen station made of them
+            lies below `results`.
 
     Returns:
         What somebody should know who doesn't open the report.
@@ -173,14 +193,18 @@ def report(
         figures += own
     template = environment.get_template("probe.md.j2")
     bodies = [template.render(section=section, charts=where) for section in sections]
+    for section, body, own in _sweep_sections(results, sweeps, environment, where):
+        sections.append(section)
+        bodies.append(body)
+        figures += own
     overall = prediction_figure(data)
     figures += [overall] if overall else []
     frame = environment.get_template("report.md.j2").render(
         sections=sections,
         bodies=_SECTIONS,
         violations=_VIOLATIONS,
-        measured=any(is_measured(row) for row in data.launches),
-        overview=_overview(data),
+        measured=not data.probes or any(is_measured(row) for row in data.launches),
+        overview=_overview(data) if data.probes else [],
         source_note=_source_note(data),
         equivalence=f"{EQUIVALENCE * 100:g} %",
         charts=where,
